@@ -180,7 +180,7 @@ def test_forks_undo_and_the_tree_they_make(provider: Provider, home: Path, store
         shown.type("/fork 1")
         shown.wait("with 1 message;")
         shown.type("/fork 9")
-        shown.wait("there are messages 1 to 1")
+        shown.wait("messages are numbered 1 to 1")
         shown.type("/tree")
         tree = shown.wait("└─", 2)
     texts = [m["content"][0]["text"] for m in provider.requests[2]["messages"]]

@@ -176,7 +176,7 @@ def test_nothing_is_written_where_nobody_can_be_asked(provider: Provider, home: 
         start_new_session=True,
     )
     assert done.returncode == 0
-    assert "it needs confirmation, and there is no terminal to ask on" in done.stderr
+    assert "denied, as it needs confirmation and there is no terminal" in done.stderr
     assert not (home / "b.txt").exists()
 
 

@@ -228,7 +228,7 @@ def test_a_transcript_is_imported_once_and_brings_its_new_messages_later(
     assert (first["sessions"], first["messages"]) == (1, 8)
     again = run("import", path)
     assert "0 sessions, 0 messages imported" in again.stderr
-    assert "already there: 1 session" in again.stderr
+    assert "already imported: 1 session" in again.stderr
     path.unlink()
     later = settled(
         grown(transcripts.read(settled(session(), "claude-code", tmp_path))),
@@ -312,7 +312,7 @@ def test_a_request_that_was_imported_is_not_imported_again(tmp_path: Path) -> No
     again = run("import", file, "--store", store)
     assert first.stderr.startswith("2 sessions, 2 messages imported"), "one file may repeat itself"
     assert again.stderr.startswith("0 sessions, 0 messages imported")
-    assert "already there: 2 sessions" in again.stderr
+    assert "already imported: 2 sessions" in again.stderr
     copied = run("import", file, "--store", store, "--new-ids")
     assert copied.stderr.startswith("2 sessions, 2 messages imported")
 
@@ -329,6 +329,6 @@ def test_a_folder_is_imported_with_all_that_is_in_it(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "3 sessions, 3 messages imported, 1 unreadable" in done.output
     assert "broken.json" in done.stderr
-    assert "already there: 3 sessions" in run("import", folder).output
+    assert "already imported: 3 sessions" in run("import", folder).output
     (tmp_path / "empty").mkdir()
     assert "has no .json" in run("import", tmp_path / "empty").stderr

@@ -176,7 +176,7 @@ def test_importing_twice_imports_once(store: Store, tmp_path: Path) -> None:
     result = run("import", file)
     assert result.exit_code == 0
     assert "0 sessions" in result.stderr
-    assert "already there: 1 session" in result.stderr
+    assert "already imported: 1 session" in result.stderr
     assert store.session(id).message_count == 2
 
 
@@ -188,7 +188,7 @@ def test_a_session_that_went_on_meanwhile_is_left_alone(store: Store, tmp_path: 
     result = run("import", file)
     assert result.exit_code == 1
     assert "line 1" in result.stderr
-    assert "2 messages in place of 1" in result.stderr
+    assert "2 messages instead of 1" in result.stderr
     assert [message.text for message in store.messages(id)] == ["one", "two"]
 
 
@@ -378,8 +378,8 @@ def test_what_a_session_has_no_place_for_is_told(store: Store, tmp_path: Path) -
     tools = [{"name": "look", "input_schema": {"type": "object"}}]
     file.write_text(json.dumps({**REQUEST, "tools": tools}))
     result = run("import", file)
-    assert "left out: the tools of 1 request" in result.stderr
-    assert "left out: the options of 1 request" in result.stderr
+    assert "not imported: the tools of 1 request" in result.stderr
+    assert "not imported: the options of 1 request" in result.stderr
 
 
 # Shapes of files

@@ -218,7 +218,7 @@ def test_a_function_has_any_name_that_some_provider_takes(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "get weather", "wetter_für", "x/y", "x" * 129])
 def test_a_name_that_no_provider_takes_is_refused_where_it_is_written(name: str) -> None:
-    with pytest.raises(TypeError, match="no provider takes a tool with the name"):
+    with pytest.raises(TypeError, match="no provider accepts a tool with the name"):
         il.tool(name=name)(lambda city: city)
 
 

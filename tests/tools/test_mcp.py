@@ -157,7 +157,7 @@ def test_answers_become_blocks(connected: tuple[Tools, McpServers]) -> None:
         il.TextBlock("words"),
         il.ImageBlock(data, "image/png"),
         il.AudioBlock(data, "audio/wav"),
-        il.TextBlock("[image that is no base64 left out]"),
+        il.TextBlock("[image left out: not valid base64]"),
         il.TextBlock("file:///a.txt:\nbody"),
         il.DocumentBlock(data, "application/pdf", "b.pdf"),
         il.ImageBlock(data, "image/png", "c.png"),

@@ -58,8 +58,8 @@ def test_formats_that_are_broken_are_named_and_break_nothing(told: Told, tmp_pat
     for name, problem in (
         ("broken", "cannot be loaded: module 'toy_transcripts' has no attribute 'NOT_THERE'"),
         ("wrong", "cannot be loaded: toy_transcripts:WRONG is not a format of that name"),
-        ("clumsy", "cannot tell a file: clumsy"),
-        ("clumsy", "finds no sessions: clumsy"),
+        ("clumsy", "cannot recognize files: clumsy"),
+        ("clumsy", "cannot find sessions: clumsy"),
     ):
         assert f"transcript format '{name}' {problem}" in words
 

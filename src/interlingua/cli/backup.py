@@ -14,7 +14,7 @@ from interlingua.cli.terminal import plural, put_json
 from interlingua.store.errors import StoreError
 
 HELP = """Copy the whole store into a new SQLite file: sessions, keys, users, teams, budgets,
-spending, tasks and the request log. The gateway may go on meanwhile."""
+spending, tasks and the request log. The gateway can keep running."""
 RESTORE_HELP = """Copy a backup, or any SQLite store, into an empty store: a new file or a
 PostgreSQL database. Keys stay valid: the new store has their hashes."""
 
@@ -28,7 +28,7 @@ def command(file: Path, as_json: bool, address: str | None) -> None:
     from interlingua.store.open import open_store
 
     if file.exists():
-        raise StoreError(str(file), "the file exists; a backup is a new file", "conflict")
+        raise StoreError(str(file), "the file already exists; name a new one", "conflict")
     part = file.with_name(f"{file.name}.part")
     try:
         with opened(address) as store, open_store(str(part)) as target:

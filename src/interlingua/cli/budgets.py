@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 OWNERS = ("key", "user", "team")
 KINDS = ("model", "tag", "end_user")
-EACH = "with * at its end: one budget for each that begins so."
+EACH = "* at the end: a separate budget for each match."
 
 
 @click.group("budgets", cls=Group, help="Cap the spending on models, tags and end users.")
@@ -86,7 +86,7 @@ def list_(as_json: bool, address: str | None) -> None:
         )
         return
     if not rows:
-        click.echo("There are none yet.", err=True)
+        click.echo("There are no budgets yet.", err=True)
         return
     columns = [
         Column("id", "cyan", narrow_last=True),

@@ -94,7 +94,7 @@ def command(
     in_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     needs_question = as_json or dry_run or options["schema"] is not None or not in_terminal
     if question.is_empty and needs_question:
-        raise click.UsageError("no question: give one, or pipe one in")
+        raise click.UsageError("no question: pass one as an argument, or pipe one in")
     chat_options = ChatOptions(resume="last" if last else resume, keep=not no_store, **options)
     sys.exit(_run(question, chat_options, as_json, dry_run, not hide_thinking))
 

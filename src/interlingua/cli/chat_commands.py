@@ -150,7 +150,7 @@ def show_tools(talk: Talk) -> None:
         say(one_line(f"server {status.name} is {status.state}{problem}", 200), "dim")
     if talk.servers is None:
         say(f"MCP servers are configured in {servers_path()}.", "dim")
-    say("You are asked before anything but reading.", "dim")
+    say("Confirmation is required for everything except reading.", "dim")
 
 
 def show_rules(talk: Talk, screen: Screen, word: str) -> None:
@@ -218,7 +218,7 @@ COMMANDS: dict[str, Command] = {
     "quit": Command("/quit", "leave; so does Ctrl-D"),
 }
 MORE_HELP = (
-    Command("/model -", "back to the model that the session began with"),
+    Command("/model -", "switch back to the first model of the session"),
     Command("/model show", "how the model of the last turn was chosen"),
     Command("@model TEXT", "ask another model once; \\@ is a plain @"),
     Command("\\ or Alt-Enter", "at the end of a line: continue on the next line"),
@@ -369,7 +369,7 @@ class Commands:
             messages = await session.messages()
             number = int(words[0]) if words[0].isdecimal() and len(words[0]) < 10 else 0
             if not 1 <= number <= len(messages):
-                raise CommandError(f"/fork {words[0]}: there are messages 1 to {len(messages)}")
+                raise CommandError(f"/fork {words[0]}: messages are numbered 1 to {len(messages)}")
             at = messages[number - 1].id
         row = await self.talk.store.session(session.id)
         forked = await session.fork(at, name=row.name)

@@ -157,7 +157,7 @@ def _consent(question: Confirmation) -> bool:
     except OSError:
         print(
             one_line(
-                f"{question.tool.name}: it needs confirmation, and there is no terminal to ask on"
+                f"{question.tool.name}: denied, as it needs confirmation and there is no terminal"
             ),
             file=sys.stderr,
         )

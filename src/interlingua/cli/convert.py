@@ -306,7 +306,7 @@ def _stream(input: Input, put: Put, options: ConvertOptions) -> int:
     converter.report.source = frames
     code = options.exit_code(converter.report)
     if end.cut is not None:
-        click.echo(shown(f"interlingua: {input.name} was cut: {end.cut}"), err=True)
+        click.echo(shown(f"interlingua: {input.name} ended early: {end.cut}"), err=True)
         return 1
     return code
 

@@ -111,7 +111,7 @@ def command(
         return
     from interlingua.cli import cost_as
 
-    assert selection is not None, "without a name it is all of the store"
+    assert selection is not None, "without a name, the whole store is counted"
     move = cost_as.compare(selection, models, _Counted(since, until), address)
     cost_as.show(move, as_json, picture)
 

@@ -94,7 +94,7 @@ def _in_folder(folder: Path, formats: tuple[str, ...], skipped: list[Skipped]) -
         if not formats or each.format in formats:
             found.append(each)
     if not found:
-        raise click.UsageError(f"{folder} has no session of an agent")
+        raise click.UsageError(f"{folder} contains no agent sessions")
     return found
 
 
@@ -125,7 +125,7 @@ def models_named(texts: Iterable[str], table: PriceTable) -> list[str]:
             raise click.BadParameter(str(error), param_hint="--as") from None
         models[id] = None
     if not models:
-        raise click.BadParameter("no model is named", param_hint="--as")
+        raise click.BadParameter("expected at least one model", param_hint="--as")
     return list(models)
 
 
@@ -185,7 +185,7 @@ def compare(
                 continue
             move.replay(transcript, partial(counts, format))
     if not move.costs.recorded.requests:
-        raise click.UsageError("nothing was asked of a model in these sessions at this time")
+        raise click.UsageError("these sessions have no model requests in this period")
     return move
 
 

@@ -187,7 +187,7 @@ def tell_formats() -> None:
         if name in dialects():
             says = f"{dialect(name).title}: requests, responses, streams"
         elif name == CANONICAL:
-            says = "our own form, which keeps everything: requests, responses"
+            says = "the canonical form, which keeps everything: requests, responses"
         else:
             says = "messages as other libraries keep them"
         click.echo(f"{name:<{NAMES}} {says}")

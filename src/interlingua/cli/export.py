@@ -493,7 +493,9 @@ def _write_transcript(transcript: Transcript, target: str, place: _Place) -> Rep
         return transcripts.write(transcript, file, target, output)
     files, report = transcripts.draft(transcript, target, f"{transcript.id}{format.suffix}")
     if len(files) > 1:
-        raise click.UsageError(f"it is {len(files)} files with its helpers: --output names one")
+        raise click.UsageError(
+            f"it has sub-agents, {len(files)} files in all: name the first with --output"
+        )
     for each in files.values():
         for piece in each:
             place.write(piece)
@@ -511,7 +513,9 @@ def require_place(target: str, output: str | None, count: int) -> None:
     if format.rows or count == 1:
         return
     if output is None:
-        problem = f"a file of {target} has one session, and there are {count}"
-        raise click.UsageError(f"{problem}: --output names a folder for them")
+        problem = f"a {target} file holds one session, not {count}"
+        raise click.UsageError(f"{problem}: name a folder with --output")
     if Path(output).is_file():
-        raise click.BadParameter("it is a file, and there are several", param_hint="--output")
+        raise click.BadParameter(
+            "expected a folder for several sessions, found a file", param_hint="--output"
+        )

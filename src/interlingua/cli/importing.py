@@ -493,13 +493,13 @@ class Counts(msgspec.Struct):
 
     def left_out(self) -> Iterator[str]:
         if self.already_there:
-            yield f"already there: {plural(self.already_there, 'session')}"
+            yield f"already imported: {plural(self.already_there, 'session')}"
         if self.grown:
             yield f"new messages added to {plural(self.grown, 'session')} imported before"
         if self.requests_with_tools:
-            yield f"left out: the tools of {plural(self.requests_with_tools, 'request')}"
+            yield f"not imported: the tools of {plural(self.requests_with_tools, 'request')}"
         if self.requests_with_options:
-            yield f"left out: the options of {plural(self.requests_with_options, 'request')}"
+            yield f"not imported: the options of {plural(self.requests_with_options, 'request')}"
 
 
 class SessionImporter:
@@ -584,8 +584,8 @@ class SessionImporter:
         self._open = _OpenSession(row.id, row.id, names, skip=True)
         for id in (row.id, row.parent_id):
             if id is not None and not _SESSION_ID.fullmatch(id):
-                problem = f"session {id[:80]!r} has an id with characters that ids do not have,"
-                problem += " or too many; --new-ids imports a copy"
+                problem = f"session id {id[:80]!r} is too long or has invalid characters"
+                problem += "; --new-ids imports a copy"
                 raise StoreError(self.store.where, problem, "invalid")
         try:
             there = self.store.session(row.id)
@@ -593,8 +593,8 @@ class SessionImporter:
             self.store.add_session(msgspec.structs.replace(row, updated_at=datetime.now(UTC)))
             return _OpenSession(row.id, row.id, names)
         if there.message_count != row.message_count:
-            problem = f"session {row.id!r} is there with {there.message_count} messages"
-            problem += f" in place of {row.message_count}; --new-ids imports a copy"
+            problem = f"session {row.id!r} is already stored, with {there.message_count} messages"
+            problem += f" instead of {row.message_count}; --new-ids imports a copy"
             raise StoreError(self.store.where, problem, "conflict")
         self.counts.already_there += 1
         return self._open

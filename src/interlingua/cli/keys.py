@@ -223,7 +223,7 @@ def _additions(group: click.Group, what: str, email: bool) -> None:
         with opened(address) as store:
             rows = list(pages(store.users if email else store.teams))
             spent = spent_by(store, [row.id for row in rows])
-        _show(rows, spent, as_json)
+        _show(f"{what}s", rows, spent, as_json)
 
 
 def _changes(group: click.Group, what: str, change: str, ids: str, email: bool) -> None:
@@ -259,14 +259,14 @@ def _caps(function: F) -> F:
     return function
 
 
-def _show(rows: list[Any], spent: Spent, as_json: bool) -> None:
+def _show(what: str, rows: list[Any], spent: Spent, as_json: bool) -> None:
     if as_json:
         plain = [{**msgspec.to_builtins(row), "status": row.status} for row in rows]
         spending = [spent.get(row.id, NOTHING).as_dict() for row in rows]
         put_json([{**row, **more} for row, more in zip(plain, spending, strict=True)])
         return
     if not rows:
-        click.echo("There are none yet.", err=True)
+        click.echo(f"There are no {what} yet.", err=True)
         return
     columns = [
         Column("id", "cyan", narrow_last=True),

@@ -191,7 +191,7 @@ def show_learned(as_json: bool) -> None:
         click.echo("No model has refused anything through a gateway of this machine.", err=True)
         return
     click.echo("\n\n".join(map(rule_of, lessons)))
-    click.echo(f"Copy what should stay into {profiles_path()}.", err=True)
+    click.echo(f"Copy the rules to keep into {profiles_path()}.", err=True)
 
 
 COLUMNS = [
@@ -214,7 +214,7 @@ def refreshed(key: str, as_json: bool) -> None:
 
     rules = asyncio.run(listed_rules(provider(key, own_path())))
     path = config.provider_list_path(key)
-    head = f"What {key} says of its models. Written by `interlingua models --refresh {key}`."
+    head = f"The models that {key} lists. Written by `interlingua models --refresh {key}`."
     _replace_file(path, as_toml(rules, head))
     found = differences(rules, bundled())
     if as_json:
@@ -270,7 +270,7 @@ def show_profile(name: str | None, dialect: str | None, as_json: bool) -> None:
         click.echo(f"There are no rules for {id}: requests are written as they are.", err=True)
         return
     show_table(PROFILE_COLUMNS, rows(profile))
-    click.echo(f"{id}, asked in {asked_in}", err=True)
+    click.echo(f"{id}, in the dialect {asked_in}", err=True)
 
 
 def rows(profile: Profile) -> list[list[str]]:
@@ -398,14 +398,16 @@ def show(file: Path | None, as_json: bool) -> None:
 
 
 @rules_command.command("learned", help="Show which models did best on which kinds of turns.")
-@click.option("--reset", is_flag=True, help="Forget all of it.")
+@click.option("--reset", is_flag=True, help="Delete these statistics.")
 @store_option
 @json_option
 def learned(reset: bool, address: str | None, as_json: bool) -> None:
     with opened(address) as store:
         if reset:
             forgotten = store.reset_patterns()
-            click.echo(f"forgot {plural(len(forgotten), 'kind')} of turns", err=True)
+            click.echo(
+                f"deleted the statistics of {plural(len(forgotten), 'kind')} of turns", err=True
+            )
             return
         kinds = store.pattern_kinds()
     if as_json:

@@ -154,7 +154,7 @@ def _list(rows: list[RequestRow], limit: int, names: Names, as_json: bool) -> No
     else:
         show_table(COLUMNS, [_cells(row, names) for row in rows])
         if more:
-            click.echo("There are more: --limit", err=True)
+            click.echo("There are more; show them with --limit.", err=True)
 
 
 def _cells(row: RequestRow, names: Names) -> list[str]:
@@ -253,7 +253,7 @@ def _show_content(store: Store, row: RequestRow) -> None:
 
     found = store.object(place_of(row.tenant), row.id)
     if found is None:
-        problem = f"{row.id} has no content: its key does not log it, or its age is over"
+        problem = f"{row.id} has no content: its key does not log content, or it has expired"
         raise StoreError(store.where, problem, "not_found")
     put_json(msgspec.json.decode(found.body))
 

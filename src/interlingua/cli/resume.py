@@ -208,7 +208,9 @@ def _check(plan: Plan, untested: bool, run: bool) -> None:
 
     program = plan.commands[-1][0]
     if run and shutil.which(program) is None:
-        raise click.UsageError(f"{program} is not installed here; without --run it is not needed")
+        raise click.UsageError(
+            f"{program} is not installed; without --run the session is only prepared"
+        )
     if plan.files and not untested:
         require_known(plan.format, program, installed_version(program))
 
@@ -239,7 +241,7 @@ def _tell_losses(report: Report) -> None:
 def _ask(report: Report, yes: bool) -> None:
     if yes or not report:
         return
-    click.confirm("Go on?", abort=True, err=True)
+    click.confirm("Continue?", abort=True, err=True)
 
 
 def _plan_dict(plan: Plan) -> dict[str, object]:

@@ -87,15 +87,15 @@ def _check(overrides: object) -> None:
     settings = overrides.settings()
     problems = check(settings)
     listen = settings.listen
-    click.echo(f"{settings.path or 'no file: defaults'}")
-    click.echo(f"listens on {listen.host}:{listen.port}, {listen.workers} worker(s)")
+    click.echo(f"{settings.path or 'no settings file: defaults are used'}")
+    click.echo(f"listens on {listen.host}:{listen.port}, {plural(listen.workers, 'worker')}")
     for problem in problems:
-        click.echo(f"wrong: {problem}", err=True)
+        click.echo(f"error: {problem}", err=True)
     columns = [
-        Column("asked for", "cyan"),
-        Column("goes to"),
-        Column("in", "yellow"),
-        Column("but", "red", shrink=True),
+        Column("model", "cyan"),
+        Column("target"),
+        Column("dialect", "yellow"),
+        Column("problem", "red", shrink=True),
     ]
     rows = [[row.name, row.model, row.dialect, row.problem or ""] for row in table(settings)]
     show_table(columns, rows)
@@ -104,7 +104,7 @@ def _check(overrides: object) -> None:
 
 
 MAINTAIN_HELP = """Delete old request rows, loss reports, gateway events and stored answers now, and
-give their space back. Ages are those of `[retention]` in gateway.toml; 0 keeps a kind for ever."""
+free their space. Ages are those of `[retention]` in gateway.toml; 0 keeps a kind for ever."""
 
 
 @click.command("maintain", help=MAINTAIN_HELP)
@@ -146,7 +146,7 @@ def maintain_command(
         plural(swept.events, "event"),
         plural(swept.answers, "stored answer"),
     )
-    click.echo(f"deleted {', '.join(counts)}; {swept.bytes:,} bytes given back", err=True)
+    click.echo(f"deleted {', '.join(counts)}; {swept.bytes:,} bytes freed", err=True)
 
 
 def _swept(store: Store, retention: Retention) -> Swept:

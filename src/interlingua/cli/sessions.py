@@ -71,7 +71,7 @@ def list_(limit: int, as_json: bool, address: str | None) -> None:
     ]
     show_table(columns, [_row(row) for row in rows])
     if more:
-        click.echo("There are more: --limit", err=True)
+        click.echo("There are more; show them with --limit.", err=True)
 
 
 def _row(row: SessionRow) -> list[str]:
@@ -123,7 +123,7 @@ def _source(row: SessionRow) -> str:
 def _show(row: SessionRow, messages: list[tuple[int, Message]], full: bool) -> None:
     say(cell(row.name or row.id), "bold")
     facts = [row.id, plural(row.message_count, "message"), row.active_model or "", _source(row)]
-    facts += [f"begun {minute(row.created_at)}", f"changed {minute(row.updated_at)} UTC"]
+    facts += [f"started {minute(row.created_at)}", f"changed {minute(row.updated_at)} UTC"]
     say(cell(" · ".join(fact for fact in facts if fact)), "dim")
     say(cell(row.workspace_path), "dim")
     if row.parent_id:
@@ -269,7 +269,7 @@ def prune_(
     from interlingua.sessions.pruning import prune
 
     if older_than is None and larger_than is None:
-        raise click.UsageError("give --older-than, --larger-than, or both")
+        raise click.UsageError("pass --older-than, --larger-than, or both")
     before = None if older_than is None else datetime.now(UTC) - timedelta(days=older_than)
     with opened(address) as store:
         session_id = None if id is None else find_session(store, id).id

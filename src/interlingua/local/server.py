@@ -100,7 +100,7 @@ def start(
         return found
     path = weights_path(folder, show)
     try:
-        waiting = lambda: show.say(f"{TITLE}: another process starts it")  # noqa: E731  a line of text
+        waiting = lambda: show.say(f"{TITLE}: another process is starting it")  # noqa: E731  a line of text
         with locked(folder / "server.lock", seconds, waiting):
             return _running(note) or _start(path, note, folder / "server.log", show, seconds)
     except TimeoutError:

@@ -118,7 +118,7 @@ class SessionBase(Generic[StoreT, TurnT]):
     def __init__(self, store: StoreT, core: Core | None = None, **_: Never) -> None:
         if core is None:
             made = f"il.{type(self).__name__}.create(store, model=…) or .open(store, id)"
-            raise TypeError(f"a session is made by {made}")
+            raise TypeError(f"create a session with {made}")
         self.store = self._store = store
         self._core = core
 

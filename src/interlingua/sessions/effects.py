@@ -27,7 +27,9 @@ Effects = Generator[Question, Any, T]
 def require_store(store: object) -> None:
     """Raise TypeError for a path in place of a store."""
     if isinstance(store, (str, os.PathLike)):
-        raise TypeError(f"a store is il.open_store(path); found {os.fspath(store)!r}")
+        raise TypeError(
+            f"expected a store, as il.open_store(path) returns, found {os.fspath(store)!r}"
+        )
 
 
 def run(store: Store, effects: Effects[T]) -> T:

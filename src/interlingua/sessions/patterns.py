@@ -164,7 +164,7 @@ def implicit(core: Core, message_id: str, signal: Signal) -> Effects[None]:
 def rate(core: Core, message_id: str | None, rating: Rating) -> Effects[None]:
     """Record a user's rating of an answer; of the last one if none is named."""
     if rating not in ("up", "down"):
-        raise ValueError(f"rating is 'up' or 'down', not {rating!r}")
+        raise ValueError(f"rating: expected 'up' or 'down', found {rating!r}")
     history = yield from core.load()
     answers = (m for m in reversed(history) if m.role is Role.ASSISTANT)
     answer = next((m for m in answers if message_id in (None, m.id)), None)

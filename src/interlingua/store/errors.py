@@ -102,7 +102,7 @@ class InvalidError(StoreError):
 
     def __init__(self, where: str, violation: Violation) -> None:
         self.violation = violation
-        super().__init__(where, f"no session holds such a message: {violation}", "invalid")
+        super().__init__(where, f"a session cannot hold this message: {violation}", "invalid")
 
 
 def of_value(where: str, error: UnicodeError | OverflowError) -> StoreError:
@@ -110,7 +110,7 @@ def of_value(where: str, error: UnicodeError | OverflowError) -> StoreError:
     if isinstance(error, UnicodeDecodeError):
         return StoreError(where, "a stored text is not UTF-8", "corrupt")
     if isinstance(error, UnicodeError):
-        return StoreError(where, "a value has a lone surrogate, which is no Unicode text")
+        return StoreError(where, "a value has a lone surrogate, which is not valid Unicode")
     return StoreError(where, "a number is too large to be stored")
 
 

@@ -106,4 +106,4 @@ def _place(address: str | os.PathLike[str] | None) -> Path | str:
             return Path(path)
         raise StoreError(text, "a file is written as sqlite:///path, with three slashes", "io")
     known = "a path, sqlite:///path or postgresql://…"
-    raise StoreError(f"{scheme}://…", f"an address is {known}")
+    raise StoreError(f"{scheme}://…", f"expected {known}")

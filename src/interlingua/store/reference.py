@@ -198,7 +198,7 @@ class Reference(Work):
     def _require_amounts(self, row: KeyRow | UserRow | TeamRow | BudgetRow) -> None:
         for cap in (row.daily_cap_usd, row.weekly_cap_usd, row.monthly_cap_usd):
             if cap is not None and not cap.is_finite():
-                raise StoreError(self.where, f"a cap is an amount of money, found {cap}")
+                raise StoreError(self.where, f"a cap: expected an amount of money, found {cap}")
 
     def key(self, id: str) -> Op[KeyRow]:
         """One key; NotFoundError if there is none."""

@@ -71,7 +71,7 @@ class Dispatcher:
         most_threads_left: int = 16,
     ) -> None:
         if at_once < 1:
-            raise DispatchError(f"at_once is at least 1, found {at_once}")
+            raise DispatchError(f"at_once: expected at least 1, found {at_once}")
         build_validator("input check", {"type": "object"})  # says now if the extra is missing
         self.registry = registry
         self.workspace = None if workspace is None else Workspace.of(workspace)

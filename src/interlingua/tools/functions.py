@@ -89,7 +89,7 @@ def definition_of(function: Callable[..., Any]) -> ToolDefinition:
             f"a tool needs a name, and {function!r} has none: use il.tool(name='lookup')"
         )
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise TypeError(f"no provider takes a tool with the name {name!r}: {NAMES}")
+        raise TypeError(f"no provider accepts a tool with the name {name!r}: {NAMES}")
     about, of_parameters = _docstring(inspect.getdoc(function) or "")
     schema, _ = adapt_schema(name, _schema(function, of_parameters))
     return ToolDefinition(

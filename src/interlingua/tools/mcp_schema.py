@@ -302,7 +302,7 @@ def _media(data: str, media_type: str | None, name: str | None) -> ResultBlock:
     try:
         base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        return TextBlock(f"[{kind or 'data'} that is no base64 left out]")
+        return TextBlock(f"[{kind or 'data'} left out: not valid base64]")
     source = Source("base64", data)
     match kind:
         case "image":

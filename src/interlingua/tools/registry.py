@@ -214,7 +214,7 @@ def _problems_of(tool: ToolDefinition, handler: Handler | None) -> list[Problem]
 def _tool_problems(tool: ToolDefinition) -> Iterator[Problem]:
     name: object = tool.name
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        yield "$.name", f"no provider takes such a name: {NAMES}"
+        yield "$.name", f"no provider accepts such a name: {NAMES}"
     if not isinstance(tool.description, str) or not tool.description.strip():
         yield "$.description", "a tool needs a description"
     if tool.side_effects not in tuple(SideEffects):

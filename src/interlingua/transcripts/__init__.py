@@ -171,7 +171,7 @@ def draft(transcript: Transcript, format: str, name: str | None = None) -> Made:
     for message in transcript.messages:
         if message.role not in _ROLES:
             raise TranscriptError(
-                name, f"{to.name} has no word for the role {message.role.value!r}"
+                name, f"{to.name} has no equivalent of the role {message.role.value!r}"
             )
     with errors_as_ours(name):
         files, report = to.write(transcript, name)

@@ -249,7 +249,9 @@ def _detect(of: Format, sample: Sample) -> str | None:
         with contained():
             return of.detect(sample)
     except Exception as error:
-        warnings.warn(f"transcript format {of.name!r} cannot tell a file: {error}", stacklevel=2)
+        warnings.warn(
+            f"transcript format {of.name!r} cannot recognize files: {error}", stacklevel=2
+        )
         return None
 
 
@@ -266,7 +268,7 @@ def _found(
                 return
             yield found
     except Exception as error:
-        warnings.warn(f"transcript format {name!r} finds no sessions: {error}", stacklevel=2)
+        warnings.warn(f"transcript format {name!r} cannot find sessions: {error}", stacklevel=2)
 
 
 def tool_folder(home: Path, variable: str, default: str) -> Path:

@@ -219,7 +219,7 @@ class RowFormat(Format):
         if waiting is None:
             problems = "; ".join(f"{loss.path}: {loss.reason}" for loss in file.report)
             detail = f" ({problems})" if problems else ""
-            raise TranscriptError(path, f"there is no conversation in it{detail}")
+            raise TranscriptError(path, f"it contains no conversation{detail}")
         waiting.report.extend(file.report)
         if count == 1:
             messages = waiting.messages

@@ -22,7 +22,7 @@ export async function adminView(element, _id, _part, signal) {
     await view.load();
   } catch (odd) {
     if (!(odd instanceof Refused) || (odd.status !== 403 && odd.status !== 404)) throw odd;
-    const words = "It needs a key that administers, which is issued on the machine of the gateway. Then use that key here.";
+    const words = "Issue an administrator's key on the machine of the gateway, then use it here.";
     fill(element, head("Administration"), empty("shield", "This key cannot administer the gateway", words, snippet("interlingua keys issue NAME --admin", "the command")));
     return null;
   }
@@ -174,7 +174,7 @@ class Admin {
   revoke(key) {
     const words = [
       h("p", {}, "Programs that use it are refused within two seconds. This cannot be undone."),
-      key.admin ? h("p", { class: "callout warn" }, icon("triangle-alert"), h("span", {}, "This key administers the gateway. If it is the last one, this page is gone with it.")) : null,
+      key.admin ? h("p", { class: "callout warn" }, icon("triangle-alert"), h("span", {}, "This key administers the gateway. If it is the last one, this page cannot be used any more.")) : null,
     ];
     formDialog(`Revoke ${key.name}?`, words, "Revoke", async () => {
       await this.done(() => ask("DELETE", `/admin/keys/${encodeURIComponent(key.id)}`));
@@ -269,7 +269,7 @@ class Admin {
 
   /** @param {any} row */
   unbudget(row) {
-    formDialog(`Remove the budget of ${row.value}?`, h("p", {}, "It no longer limits anybody from now on."), "Remove", async () => {
+    formDialog(`Remove the budget of ${row.value}?`, h("p", {}, "It stops limiting requests immediately."), "Remove", async () => {
       await this.done(() => ask("DELETE", `/admin/budgets/${encodeURIComponent(row.id)}`));
     }, "danger");
   }

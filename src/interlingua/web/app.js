@@ -83,7 +83,7 @@ function again() {
 
 function missingView(element) {
   const home = h("a", { class: "button first", href: "/" }, "Go to the overview");
-  fill(element, empty("circle-help", "There is nothing at this address", "It may have been mistyped, or what it led to was deleted.", home));
+  fill(element, empty("circle-help", "There is nothing at this address", "It may have been mistyped, or its content was deleted.", home));
 }
 
 /** Links to views are followed without a reload. */
@@ -115,9 +115,9 @@ function askForKey(event) {
       { class: "key card", onsubmit: useKey },
       h("span", { class: "disc" }, icon("key-round")),
       h("h1", {}, "API key required"),
-      h("p", { role: "alert" }, hasKey() ? event.detail : "This gateway asks everybody for a key."),
+      h("p", { role: "alert" }, hasKey() ? event.detail : "Every request to this gateway needs a key."),
       h("label", { class: "field" }, h("span", {}, "Key"), input),
-      h("p", { class: "quiet" }, "It stays in this tab, until the tab is closed."),
+      h("p", { class: "quiet" }, "It is stored in this tab only, until the tab is closed."),
       h("button", { type: "submit", class: "first" }, "Use this key"),
     ),
   );

@@ -25,7 +25,7 @@ export function approval(path, call, decide, signal) {
   const left = h("span", { class: "left" });
   const tick = () => {
     const ms = new Date(expires).getTime() - Date.now();
-    fill(left, ms > 0 ? `Denied in ${took(ms)} unless you answer.` : "Denied: the time is over.");
+    fill(left, ms > 0 ? `Denied in ${took(ms)} unless you answer.` : "Denied: there was no answer in time.");
   };
   tick();
   const timer = setInterval(() => (left.isConnected || !signal.aborted ? tick() : clearInterval(timer)), 1000);

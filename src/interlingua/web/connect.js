@@ -92,7 +92,7 @@ export function firstRequest(names, done) {
     "section",
     { class: "card", "aria-label": "First request" },
     h("h2", {}, "Send a request from here"),
-    h("p", { class: "quiet" }, names.some(isLocal) ? "The local model needs no key and no network once it is fetched." : "It goes through this gateway as any client's would."),
+    h("p", { class: "quiet" }, names.some(isLocal) ? "The local model needs no key and no network once it is fetched." : "It goes through this gateway like any other request."),
     names.length
       ? h("form", { onsubmit: submit }, field("Message", words), h("div", { class: "row" }, field("Model", model), send), out)
       : h("p", {}, "No model can be asked yet: set a provider's API key in the gateway's environment, and start it again."),

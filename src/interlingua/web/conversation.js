@@ -76,7 +76,7 @@ export class Conversation {
     if (this.whole.has(key)) return;
     const words = textOf(message);
     const parts = [message.role === "assistant" && words ? prose(words) : text(words)];
-    if (status) parts.push(h("p", { class: "quiet" }, `not whole: ${status}`));
+    if (status) parts.push(h("p", { class: "quiet" }, `incomplete: ${status}`));
     this.draw(key, message.role, [...this.thinking(id), ...parts, this.actions(message.role, id, words)], id);
   }
 

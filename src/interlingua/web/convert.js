@@ -84,7 +84,7 @@ class Convert {
     const switcher = h("div", { class: "switcher" }, segments("Shown", names, "body", (name) => this.shape.setAttribute("data-shown", name)));
     fill(
       this.shape,
-      head("Convert", "Any format in any other, each loss marked in your own text. Nothing is stored.", example, this.more, copyButton(() => (location.hash || !this.body.text() ? location.href : null), "Copy link", false, "Too large for a link.")),
+      head("Convert", "Convert any format to any other, with each loss marked in your own text. Nothing is stored.", example, this.more, copyButton(() => (location.hash || !this.body.text() ? location.href : null), "Copy link", false, "Too large for a link.")),
       this.about,
       this.starts,
       options,

@@ -41,7 +41,7 @@ export function outcome() {
     if (read == null) return;
     const lines = differences(whole, read);
     back.hidden = false;
-    const words = lines.length ? "What is different when it is read back" : "Read back it is the same";
+    const words = lines.length ? "Differences when it is read back" : "Unchanged when it is read back";
     fill(back.firstElementChild, `${words} (${target})`);
     fill(changed, lines.map(({ sign, text }) => h(sign === " " ? "span" : sign === "+" ? "ins" : "del", {}, `${sign} ${text}\n`)));
   };

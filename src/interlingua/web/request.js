@@ -147,7 +147,7 @@ function facts(row, names) {
   const session = row.session_id && h("a", { href: address("sessions", row.session_id) }, row.session_id);
   const known = {
     "Route asked for": row.asked && h("a", { href: `${address("requests")}?${new URLSearchParams({ model: row.asked })}` }, row.asked),
-    "Came in as": [row.front, row.action === "generate" ? null : row.action],
+    "Received as": [row.front, row.action === "generate" ? null : row.action],
     "Answered by": [row.model, row.dialect],
     Status: [row.status, row.error, row.code],
     Ended: row.stop_reason,
@@ -214,7 +214,7 @@ function cache(found, used) {
     changed?.length ? h("p", { class: "chips" }, h("span", { class: "quiet" }, "Changed since the request before"), changed.map((/** @type {string} */ part) => h("code", { class: "badge warn" }, part))) : null,
     known.length ? h("ul", { class: "waterfall" }, known.map((each) => measure(each, most))) : null,
     cost ? h("p", {}, `The miss cost ${money(cost)} more than a hit would have.`) : null,
-    h("p", { class: "quiet" }, [source === "comparison" ? "Found by comparing with the request before" : "As the provider says", since ? `, sent ${ago(since)}` : "", "."].join("")),
+    h("p", { class: "quiet" }, [source === "comparison" ? "Found by comparing with the request before" : "Reported by the provider", since ? `, sent ${ago(since)}` : "", "."].join("")),
   );
 }
 
@@ -237,7 +237,7 @@ function content(found, front) {
     "section",
     { class: "card", "aria-label": "Content" },
     h("h2", {}, "Content"),
-    h("p", { class: "quiet" }, "Secrets and personal data are taken out."),
+    h("p", { class: "quiet" }, "Secrets and personal data are redacted."),
     talk,
     raw.map(([name, value]) => folded(name === "request" ? "Request as JSON" : "Answer as JSON", tree(value))),
   );

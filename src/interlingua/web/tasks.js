@@ -122,7 +122,7 @@ function newTask(pane) {
     goTo(address("tasks", id));
   };
   const options = h("div", { class: "row" }, field("Folder", folder), field("Model", model), known);
-  const { form, box } = messageForm("new task", send, "What should be done? The agent reads and lists files; writing needs your yes.", options);
+  const { form, box } = messageForm("new task", send, "What should be done? The agent reads and lists files; writing needs your approval.", options);
   fill(pane, h("div", { class: "new" }, h("span", { class: "disc" }, icon("list-checks")), h("h1", {}, "New task"), h("p", { class: "quiet" }, "An agent works in a folder of this machine, step by step, and asks before it changes anything."), form));
   if (matchMedia("(hover: hover)").matches && !document.activeElement?.closest("main")) box.focus({ preventScroll: true });
   models().then((names) => fill(known, names.map((name) => h("option", { value: name }))), () => {}); // names can be typed all the same

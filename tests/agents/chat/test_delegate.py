@@ -175,7 +175,7 @@ def test_workers_have_workers_down_to_the_limit(provider: Provider, tmp_path: Pa
         ({"folder": "link"}, "symbolic link"),
         ({"folder": "missing"}, "not a folder"),
         ({"tools": ["read_file", "shell"]}, "no such tools: shell"),
-        ({"model": "openai:gpt-4.1-mini"}, "no work may be delegated to"),
+        ({"model": "openai:gpt-4.1-mini"}, "work cannot be delegated to"),
         ({"model": "nobody/knows"}, "nobody/knows"),
     ],
 )

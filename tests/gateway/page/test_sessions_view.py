@@ -236,7 +236,7 @@ def test_a_transcript_is_seen_in_another_form(page: Any, place: Place) -> None:
     expect(losses.filter(has_text="thinking")).to_have_count(1)
     losses.filter(has_text="thinking").get_by_role("button").click()
     expect(canonical.locator("mark:focus")).to_contain_text("←")
-    page.get_by_text("What is different when it is read back").click()
+    page.get_by_text("Differences when it is read back").click()
     expect(page.get_by_role("region", name="Differences").locator("del").first).to_be_visible()
     page.get_by_role("button", name="Copy as Python").click()
     expect(page.get_by_text("Copied.")).to_be_visible()

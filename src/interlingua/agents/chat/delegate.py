@@ -125,7 +125,7 @@ class Delegation:
         model = config.names.require(requested or self.model or turn.model)
         allowed = [config.names.require(each) for each in self.models or ()]
         if requested is not None and self.models is not None and model not in allowed:
-            raise DelegateError(f"no work may be delegated to {model}; use {', '.join(allowed)}")
+            raise DelegateError(f"work cannot be delegated to {model}; use {', '.join(allowed)}")
         return model
 
     def _client(self, planner: AsyncChat, requested: str | None) -> AsyncClient:
@@ -232,7 +232,7 @@ class _Work:
             self._failed(_class(error))
             await session.end("error")
             arrived = _last_text(self._worker)
-            more = f"; its last words: {arrived[:2000]}" if arrived else ""
+            more = f"; its last output: {arrived[:2000]}" if arrived else ""
             raise DelegateError(f"the worker did not finish: {error}{more}") from None
         except asyncio.CancelledError:
             self._failed("cancelled")

@@ -70,7 +70,7 @@ class AgentBase(Generic[StoreT, SessionT]):
     def __init__(self, store: StoreT, core: _core.TaskCore | None = None, **_: Never) -> None:
         if core is None:
             made = f"il.{type(self).__name__}.create(store, folder, model=…)"
-            raise TypeError(f"an agent is made by {made}")
+            raise TypeError(f"create an agent with {made}")
         self.store = self._store = store
         self._core = core
         self.session = self._session(store, core.session)

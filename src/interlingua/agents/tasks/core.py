@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 LEASE = SILENCE.total_seconds()
 """Seconds of silence after which who runs a task is taken for dead, where that cannot be seen."""
-UNKNOWN = "interrupted: it is not known whether {} ran. Look before you call it again."
-ABANDONED = "interrupted: {} was given up before it had a result."
+UNKNOWN = "interrupted: it is not known whether {} ran. Check before you call it again."
+ABANDONED = "interrupted: {} was stopped before it had a result."
 _NAMES = uuid.UUID("5f0a7a54-7c1f-4d9e-9c50-1d8a4a0f4b1e")
 
 

@@ -61,10 +61,10 @@ async def create(service: Service, request: Request, principal: Principal) -> Re
 async def create_messages(service: Service, request: Request, principal: Principal) -> Response:
     asked = await read(request, NewMessageBatch, service.limits)
     if not 1 <= len(asked.requests) <= MOST_REQUESTS:
-        raise ApiError(400, "invalid_request", f"requests: expected 1 to {MOST_REQUESTS} of them")
+        raise ApiError(400, "invalid_request", f"requests: expected 1 to {MOST_REQUESTS} requests")
     ids = [each.custom_id for each in asked.requests]
     if len(set(ids)) < len(ids) or not all(1 <= len(id) <= 64 for id in ids):
-        text = "requests: each needs a custom_id of its own, of at most 64 characters"
+        text = "requests: each needs a unique custom_id of at most 64 characters"
         raise ApiError(400, "invalid_request", text)
     items = [
         Item(each.custom_id, msgspec.Raw(msgspec.json.encode(each.params)))
@@ -133,7 +133,9 @@ def page_between(found: list[Wire], before: str | None, after: str | None, size:
 async def results(service: Service, request: Request, principal: Principal) -> Response:
     batch = await found(service, request, principal)
     if batch.is_open:
-        raise ApiError(400, "invalid_request", "the batch has not ended; its results come then")
+        raise ApiError(
+            400, "invalid_request", "the batch has not ended; its results are available once it has"
+        )
     lines = service.batches.result_lines(batch.id, principal.tenant, "")
     kind, headers = "application/x-jsonl", {"cache-control": "no-store"}
     return PatientResponse(lines, service.limits.stalled, media_type=kind, headers=headers)

@@ -137,7 +137,7 @@ class Batches(Leases[BatchRun]):
         tenant = principal.tenant or ""
         known = await self.listed(tenant, endpoint == MESSAGES)
         if sum(batch.is_open for batch in known) >= MOST_OPEN:
-            text = f"you have {MOST_OPEN} batches under way; wait for one, or cancel one"
+            text = f"{MOST_OPEN} batches are in progress; wait for one to end, or cancel one"
             raise ApiError(429, "too_many_batches", text)
         prefix = "msgbatch_" if endpoint == MESSAGES else "batch_"
         at = time.time()

@@ -350,7 +350,7 @@ def item_of(line: bytes, endpoint: str, seen: set[str], longest: int) -> Item | 
     if not isinstance(id, str) or not 1 <= len(id) <= LONGEST_ID:
         return "missing_required_parameter", f"custom_id: expected 1 to {LONGEST_ID} characters"
     if id in seen:
-        return "duplicate_custom_id", f"custom_id {id[:100]!r} is there twice"
+        return "duplicate_custom_id", f"custom_id {id[:100]!r} is used twice"
     seen.add(id)
     if wire.get("method") != "POST" or wire.get("url") != endpoint:
         return "mismatched_endpoint", f"expected method POST and url {endpoint}"

@@ -84,7 +84,9 @@ class Files:
         known = await self.listed(tenant)
         used = sum(file.bytes for file in known if file.batch is None)
         if len(known) >= MOST_FILES or used > MOST_BYTES:
-            text = f"you have {len(known)} files of {used} bytes here; delete some first"
+            text = (
+                f"the limit is reached with {len(known)} files of {used} bytes; delete some first"
+            )
             raise ApiError(400, "storage_full", text)
         id, size = f"file-{self._ids.new()}", form.file_size
         try:

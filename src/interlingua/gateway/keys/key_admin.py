@@ -116,7 +116,7 @@ def issuing(
     """A new key, and its token."""
     terms = _sound(terms or Terms())
     if not name.strip():
-        raise TermsError("a key needs a name by which its owner knows it")
+        raise TermsError("a key needs a name")
     token = KEY_PREFIX + secrets.token_urlsafe(32)
     key = KeyRow(
         f"gk_{_ULIDS.new()}",
@@ -151,7 +151,7 @@ def rotating(id: str, grace: timedelta = GRACE) -> tuple[Task[KeyRow], str]:
 
     def rotated(old: KeyRow) -> list[KeyRow]:
         if old.status == "revoked":
-            raise TermsError(f"key {id} was revoked already; a new one is issued, not rotated")
+            raise TermsError(f"key {id} is revoked and cannot be rotated; issue a new one")
         return [
             msgspec.structs.replace(
                 old, status="revoked", revoked_at=now, grace_period_until=until
@@ -211,7 +211,7 @@ def adding_budget(
     if kind == "model" and not value.endswith("*"):
         (value,) = _models([value])
     if not value:
-        raise TermsError(f"a budget needs the {kind.replace('_', ' ')} that it is for")
+        raise TermsError(f"a budget needs the name of its {kind.replace('_', ' ')}")
     budget = BudgetRow(f"bud_{_ULIDS.new()}", kind, value, _now(), owner_id, day, week, month)
     return _task("budget", None, lambda _: [budget], "add")
 
@@ -315,11 +315,11 @@ def _sound(terms: Terms) -> Terms:
     for name in _COUNTS:
         count = getattr(terms, name)
         if count is not None and not 0 < count < 2**53:
-            raise TermsError(f"{name} is a number of at least 1, found {count}")
+            raise TermsError(f"{name}: expected a number of at least 1, found {count}")
     for name, words in (("caching", CACHINGS), ("redaction", REDACTIONS)):
         word = getattr(terms, name)
         if word is not None and word not in words:
-            raise TermsError(f"{name} is one of {', '.join(words)}, found {word[:40]!r}")
+            raise TermsError(f"{name}: expected one of {', '.join(words)}, found {word[:40]!r}")
     _caps(terms.daily_cap_usd, terms.monthly_cap_usd, terms.weekly_cap_usd)
     if terms.expires_at is not None and terms.expires_at <= _now():
         raise TermsError("the expiry time is in the past")

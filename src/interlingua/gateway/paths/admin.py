@@ -142,7 +142,10 @@ async def rotate(service: Service, request: Request, principal: Principal) -> Re
     body = await read(request, Rotation, service.limits)
     old = await service.store.key(id)
     if old.admin and id != principal.key_id:
-        text = "the key of another administrator is rotated on the machine; it can be revoked here"
+        text = (
+            "the key of another administrator cannot be rotated here; rotate it on the machine of"
+            " the gateway, or revoke it"
+        )
         raise ApiError(403, "admin_key", text)
     task, token = key_admin.rotating(id, timedelta(seconds=body.grace_seconds))
     made = await _done(service, principal, task)
@@ -333,4 +336,4 @@ def _id(request: Request, prefix: str) -> str:
     id: str = request.path_params["id"]
     if id.startswith(prefix) and is_ulid(id.removeprefix(prefix)):
         return id
-    raise ApiError(404, "not_found", "there is nothing with this id")
+    raise ApiError(404, "not_found", "no such id")

@@ -74,7 +74,9 @@ async def _uploaded(
         wire: Wire = msgspec.json.decode(response.body, type=dict[str, Any])
         file = PassedFile(str(wire["id"]), target.provider.key, principal.tenant or "", wire)
     except (msgspec.DecodeError, KeyError):
-        raise ApiError(502, "upstream_failed", f"{target.provider.key} named no file") from None
+        raise ApiError(
+            502, "upstream_failed", f"{target.provider.key} returned no file id"
+        ) from None
     if not may_store(principal):
         file.wire = {**wire, "filename": ""}
     await service.provider_files.add(file)

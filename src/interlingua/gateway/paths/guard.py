@@ -68,7 +68,7 @@ class Guard:
                     return (
                         403,
                         "host_not_allowed",
-                        "host not allowed: this gateway has another name",
+                        "host not allowed: it is not a name of this gateway",
                     )
             elif name == b"origin":
                 origins.append(value)

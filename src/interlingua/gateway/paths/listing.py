@@ -230,7 +230,7 @@ def _anthropic_page(listed: Sequence[ListedModel], query: Mapping[str, str]) -> 
     before, after = query.get("before_id"), query.get("after_id")
     for name in (before, after):
         if name is not None and name not in names:
-            raise Refusal(400, ErrorKind.INVALID_REQUEST, f"no model {name[:200]!r} to page from")
+            raise Refusal(400, ErrorKind.INVALID_REQUEST, f"unknown model {name[:200]!r}")
     if before is not None:
         end = names.index(before)
         start, more = max(0, end - size), end > size

@@ -592,8 +592,8 @@ def _operation(doc: Doc, path: str, open: bool, dialect: bool, refs: Refs) -> Js
     operation: Json = {
         "summary": doc.summary,
         "responses": {
-            str(doc.status): {"description": "As asked.", "content": {doc.kind: inside}},
-            **{str(status): {"description": "See the protocol."} for status in doc.bare},
+            str(doc.status): {"description": "Success.", "content": {doc.kind: inside}},
+            **{str(status): {"description": "As the protocol defines."} for status in doc.bare},
         },
         "security": [] if open else [{"key": []}],
     }
@@ -621,6 +621,6 @@ def _operation(doc: Doc, path: str, open: bool, dialect: bool, refs: Refs) -> Js
     schema = _ANY if dialect or path.startswith(("/health", "/v1/health")) else _ref("Error")
     for status in sorted(errors):
         shown = schema if status != 409 or doc.there is None else {"anyOf": [schema, doc.there]}
-        what = {"description": "Not so.", "content": {"application/json": {"schema": shown}}}
+        what = {"description": "Error.", "content": {"application/json": {"schema": shown}}}
         operation["responses"][str(status)] = what
     return operation

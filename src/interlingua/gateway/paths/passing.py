@@ -175,7 +175,7 @@ def _target(gateway: Gateway, exchange: Exchange, name: str | None) -> Target:
     """Who is asked. Names that no list has are those of the vendor whose path it is."""
     front = COHERE if exchange.arrival.action == "rerank" else CHAT
     if not name:
-        raise ApiError(400, "invalid_request", "model: name the model that is to be asked")
+        raise ApiError(400, "invalid_request", "model: required")
     exchange.arrival = replace(exchange.arrival, client_model=name)
     try:
         route = gateway.route(name, front)
@@ -196,7 +196,11 @@ async def reserve(gateway: Gateway, exchange: Exchange, target: Target, action: 
     needs leave for that."""
     arrival = exchange.arrival
     if arrival.principal.capped:
-        most = Most(0, 0) if action in FREE else Most(1, 0, unbounded=(f"{action} by the piece",))
+        most = (
+            Most(0, 0)
+            if action in FREE
+            else Most(1, 0, unbounded=(f"{action} without a token count",))
+        )
         exchange.outcome.reservation = await gateway.caps.reserve(arrival, most, [target])
 
 
@@ -242,7 +246,9 @@ async def answered(
     outcome.tries = (Attempt(target.model, outcome.error, reply.status),)
     if reply.status in (401, 403) and target.provider.credentials != CLIENT:
         reply.close()  # what it has against our key is no business of the client
-        raise ApiError(502, "upstream_auth", f"{target.model}: the provider refused our key")
+        raise ApiError(
+            502, "upstream_auth", f"{target.model}: the provider rejected the key of this gateway"
+        )
     kind = reply.headers.get("content-type", "application/json")
     down = _down(exchange, reply, target, upward)
     if reply.status < 300 and not kind.startswith("application/json"):

@@ -31,9 +31,13 @@ class Completion:
         if not isinstance(prompt, str) or not prompt:
             raise _refused("prompt", "expected one text; send several prompts in several requests")
         if wire.get("suffix"):
-            raise _refused("suffix", "chat cannot fill in between two texts; leave it out")
+            raise _refused(
+                "suffix", "not supported, as chat models cannot insert text; leave it out"
+            )
         if (wire.get("best_of") or 1) != (wire.get("n") or 1):
-            raise _refused("best_of", "chat returns all answers; leave it out, or ask for n")
+            raise _refused(
+                "best_of", "not supported, as all answers are returned; leave it out, or set n"
+            )
         self._prefix = prompt if wire.get("echo") else ""
         self._echoed: set[int] = set()
         chat = {name: value for name, value in wire.items() if name not in _OWN}

@@ -45,7 +45,7 @@ CONTINUE = "continue"
 """The word for `RouteSettings.on_break`."""
 NOT_PROVED = ProviderError(
     ErrorKind.NETWORK,
-    "the answer broke off, and the next attempt did not go on where it ended",
+    "the answer broke off, and the next attempt did not continue where it ended",
     "seam_not_proved",
 )
 _AGAIN = (4, 16)

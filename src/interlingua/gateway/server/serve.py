@@ -183,7 +183,7 @@ class Welcome:
         yield ""
         yield "Try, in another terminal:"
         if self.keyed:
-            yield "  # it asks for a key: interlingua keys issue NAME, then"
+            yield "  # requests need a key: run interlingua keys issue NAME, then"
             yield "  export INTERLINGUA_KEY=gw_…"
         elif self.model == "local":
             yield "  # the first answer takes longer: the model is fetched once (98 MB) and loaded"
@@ -304,8 +304,8 @@ def serve(overrides: Overrides, settings: Settings, tell: Callable[[Welcome], No
     listen = settings.listen
     if listen.workers > 1 and sys.platform == "win32":
         raise ListenError(
-            "several workers share one socket by its number, which Windows does not do: use"
-            " --workers 1, or the image, which runs Linux"
+            "several workers are not supported on Windows: use"
+            " --workers 1, or run the container image"
         )
     try:
         listening = bound(listen.host, listen.port)
@@ -353,7 +353,7 @@ def taken(host: str, port: int, error: OSError) -> ListenError:
     text = f"cannot listen on {host}:{port}: {error.strerror or error}"
     if error.errno == errno.EADDRINUSE:
         text += (
-            "; perhaps another gateway is there already: stop it, or choose another port"
+            "; perhaps another gateway is already running: stop it, or choose another port"
             f" (--port {port + 1 if port < 65535 else 0}, or --port 0 for any that is free)"
         )
     elif error.errno == errno.EACCES:

@@ -419,7 +419,7 @@ def _window(direction: str, place: int, limit: int, count: int) -> tuple[int, in
 async def _place(service: Service, row: SessionRow, id: str) -> int:
     place = await place_of(service.store, row, id) if is_ulid(id) else None
     if place is None:
-        raise ApiError(404, "message_not_found", "the session has no such message")
+        raise ApiError(404, "message_not_found", "no such message in this session")
     return place
 
 
@@ -453,7 +453,7 @@ async def _cursor(service: Service, request: Request, row: SessionRow, after: in
     if cursor is None:
         return after
     if cursor and not await service.store.events(row.id, cursor - 1, 1):
-        raise ApiError(410, "cursor_expired", "the session has no event of this number")
+        raise ApiError(410, "cursor_expired", "no event of this number in this session")
     return cursor
 
 

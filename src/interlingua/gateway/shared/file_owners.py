@@ -48,7 +48,9 @@ class ProviderFiles:
         """Notes whose it is. An id that another tenant has is not taken from it."""
         known = await self._store.object(_OWNERS, file.id)
         if known is not None and _decoded(known).tenant != file.tenant:
-            raise ApiError(502, "upstream_failed", "the provider named a file that it has already")
+            raise ApiError(
+                502, "upstream_failed", "the provider returned the id of an existing file"
+            )
         at = time.time_ns() // 1_000_000
         owner = PassedFile(file.id, file.provider, file.tenant)
         await self._store.put_objects(_OWNERS, [ObjectRow(file.id, at, _encode(owner))], SECONDS)
@@ -80,7 +82,7 @@ class ProviderFiles:
             try:
                 row = await self._store.object(_OWNERS, id)
             except StoreError:
-                text = "it cannot be found out now whose the files of this request are"
+                text = "the owners of the files of this request cannot be checked now; try again"
                 raise Refusal(503, ErrorKind.SERVER_ERROR, text, "store_failed") from None
             if row is not None and _decoded(row).tenant != tenant:
                 text = f"No such File object: {id[:100]}"

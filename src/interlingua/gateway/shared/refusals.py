@@ -57,7 +57,7 @@ CODE = "model_not_available"
 def unavailable(request_id: str, target: Target | None, error: InterlinguaError) -> Refusal:
     """The refusal for the client. Details go to the log only, since they may name files of this
     machine."""
-    logger.warning("model_not_askable", extra={"request": request_id, "why": str(error)})
+    logger.warning("model_not_available", extra={"request": request_id, "why": str(error)})
     model = target.model if target is not None else "the model"
     text = f"{model} is not available: {_why(error)}"
     if isinstance(error, LocalModelError):

@@ -69,7 +69,7 @@ async def create(service: Service, request: Request, principal: Principal) -> Re
     model = None if body.model is None else text_of(body.model, "model")
     cwd = folder_of(body.cwd, principal, service.gateway.settings)
     if body.delegate and not service.gateway.settings.tasks.delegate:
-        text = "delegate: this gateway lets no task delegate; see [tasks] delegate"
+        text = "delegate: disabled on this gateway; see [tasks] delegate"
         raise ApiError(403, "delegation_off", text)
     _require_open(service)
     runs = service.tasks

@@ -115,7 +115,7 @@ class Metrics:
         )
         self.losses = counter("interlingua_losses", "Losses in conversions", by)
         self.repairs = counter(
-            "interlingua_repairs", "Requests resent without what was rejected", ("provider",)
+            "interlingua_repairs", "Requests resent without rejected parameters", ("provider",)
         )
         self.upstream_errors = counter(
             "interlingua_upstream_errors", "Failed calls to providers", ("provider", "kind")
