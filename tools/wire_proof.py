@@ -191,6 +191,7 @@ SAMPLES: dict[str, Any] = {
     "created": 1,
     "created_at": "2026-01-01T00:00:00Z",
     "token": "a",
+    "jsonPath": "$.a",
     "start_index": 0,
     "end_index": 2,
     "text": "word",
@@ -199,6 +200,15 @@ SAMPLES: dict[str, Any] = {
     "input_schema": {"type": "object"},
 }
 """Values of fields for which any other would not do."""
+BESIDE: dict[str, dict[str, Any]] = {
+    "tool_name": {"role": "tool"},
+    "jsonPath": {"stringValue": "word"},
+    **{f"{kind}Value": {"jsonPath": "$.a"} for kind in ("bool", "null", "number", "string")},
+    "url_citation": {"url": "https://example.com/a"},
+    "input_image": {"image_url": "https://example.com/a.png"},
+    "input_file": {"file_url": "https://example.com/a.pdf"},
+}
+"""What stands beside a field or a literal that says nothing alone."""
 _LISTS = {"messages": [{"role": "user", "content": "hi"}]}
 """The same for lists of objects that no type describes."""
 _PLAIN: dict[Any, Any] = {str: "word", int: 3, float: 0.5, bool: True, bytes: "AAAA"}
@@ -240,7 +250,10 @@ def minimal(kind: Any, depth: int = 0) -> dict[str, Wire]:
     return {
         name: sample(hint, name, depth)
         for name, (hint, needed) in struct.fields.items()
-        if needed or (name in ("type", "object", "role") and _is_word(hint)) or _is_text(name, hint)
+        if needed
+        or (name in ("type", "object", "role") and _is_word(hint))
+        or _is_text(name, hint)
+        or _NEEDED.get(name) in struct.fields
     }
 
 
@@ -260,6 +273,10 @@ def _is_text(name: str, hint: Any) -> bool:
 
 def _is_word(hint: Any) -> bool:
     return any(inside(arm)[0] == "literal" for arm in arms(hint))
+
+
+_NEEDED = {"name": "parameters", "tools": "mode"}
+"""Fields without which a definition or a choice of tools says nothing, by another field of it."""
 
 
 class Place(NamedTuple):
@@ -338,14 +355,15 @@ def trials(
         assert struct is not None
         base = minimal(place.kind)
         for field, (hint, _) in struct.fields.items():
-            for value in _values(hint, field) if some(field) else ():
-                body, before = root.embed(place.body({**base, field: value}))
+            for value, more in _values(hint, field, struct) if some(field) else ():
+                body, before = root.embed(place.body({**base, **more, field: value}))
                 at = (*before, *place.steps, field)
                 yield ("field", field), Trial(root.what, body, changed(body, at), at, field)
             for word, other in _words(hint):
                 if not some(word if isinstance(word, str) else word[0]):
                     continue
-                body, before = root.embed(place.body({**base, field: word}))
+                beside = BESIDE.get(word, {}) if isinstance(word, str) else {}
+                body, before = root.embed(place.body({**base, **beside, field: word}))
                 at = (*before, *place.steps, field)
                 name = word if isinstance(word, str) else word[0]
                 yield ("literal", name), Trial(root.what, body, changed(body, at, other), at, name)
@@ -366,10 +384,20 @@ def changed(body: Wire, at: Steps, value: Wire = _NO) -> Wire:
     return new
 
 
-def _values(hint: Any, field: str) -> Iterator[Wire]:
-    """A value of each arm: one that a reader does not take may be beside one that it does."""
+def _values(hint: Any, field: str, struct: Struct) -> Iterator[tuple[Wire, dict[str, Wire]]]:
+    """A value of each arm: one that a reader does not take may be beside one that it does; then a
+    word of the type's own, and the first value among all the other fields, which it may need."""
     for arm in arms(hint)[:4]:
-        yield sample(arm, field)
+        yield sample(arm, field), BESIDE.get(field, {})
+        if arm is bool:
+            yield False, {}
+        kind, of = inside(arm)
+        if kind == "list":
+            yield from (([sample(each, field)], {}) for each in arms(of)[1:4])
+    for word, _ in _words(hint):
+        yield word, {}
+    others = {name: sample(of, name) for name, (of, _) in struct.fields.items() if name != field}
+    yield sample(hint, field), {name: item for name, item in others.items() if item is not None}
 
 
 def _words(hint: Any) -> Iterator[tuple[Any, Any]]:
@@ -377,7 +405,9 @@ def _words(hint: Any) -> Iterator[tuple[Any, Any]]:
         kind, of = inside(arm)
         if kind == "literal":
             for word in [each for each in of if isinstance(each, str)]:
-                yield word, next((other for other in of if other != word), "some_other")
+                others = [other for other in of if other != word] or ["some_other"]
+                yield word, others[0]
+                yield word, others[-1]
                 yield word, "some_other"
         elif kind == "list":
             yield from (([word], [other]) for word, other in _words(of))
@@ -412,8 +442,12 @@ def judge(trial: Trial, source: str, target: str) -> Proof:
     try:
         without, before = read(trial.what, trial.without, source, target)
     except InterlinguaError as error:
-        path = _path(trial.at[1:] if trial.what == "frame" else trial.at)
-        is_needed = path in str(error) or _path(trial.at[:-1]) + ":" in str(error)
+        steps = trial.at[1 + (source == "bedrock") :] if trial.what == "frame" else trial.at
+        path = _path(steps)
+        text = str(error).replace("[0]", "")
+        is_needed = any(
+            each.replace("[0]", "") in text for each in (path, _path(trial.at[:-1]) + ":")
+        )
         return Proof("mapped", "required") if is_needed else Proof("unread", str(error)[:100])
     if with_it != without:
         return Proof("mapped")
@@ -477,8 +511,10 @@ _ASIDE = frozenset({"raw", "provider_raw", "frame"})
 
 def _without_raw(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_raw(item) for key, item in value.items() if key not in _ASIDE}
-    return [_without_raw(item) for item in value] if isinstance(value, list) else value
+        bare = {key: _without_raw(item) for key, item in value.items() if key not in _ASIDE}
+        emptied = {key for key, item in bare.items() if item == {} != value[key]} | {"options"}
+        return {key: item for key, item in bare.items() if item != {} or key not in emptied}
+    return [_without_raw(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _read_frames(frames: list[Wire], source: str, target: str) -> tuple[Any, list[str]]:
@@ -634,7 +670,26 @@ def _under(base: dict[str, Any], key: str, in_list: bool = False) -> Callable[[W
     return lambda leaf: ({**deepcopy(base), key: [leaf] if in_list else leaf}, before)
 
 
+_COUNTED = {"input_tokens": 5, "output_tokens": 7, "total_tokens": 12}
 _ANSWER = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+
+
+def _cited(chunk: Wire) -> tuple[Wire, Steps]:
+    """An answer whose text is grounded in a chunk."""
+    support = {"segment": {"startIndex": 0, "endIndex": 2}, "groundingChunkIndices": [0]}
+    found = {"groundingChunks": [chunk], "groundingSupports": [support]}
+    candidate = {"content": {"parts": [{"text": "hi"}]}, "groundingMetadata": found}
+    return {"candidates": [candidate]}, ("candidates", 0, "groundingMetadata", "groundingChunks", 0)
+
+
+def _in_pieces(call: Wire) -> tuple[list[Wire], Steps]:
+    """A stream in which a call's arguments come in pieces."""
+    calls = [{"name": "f", "id": "call_1", "willContinue": True}, call, {}]
+    wires = [{"candidates": [{"content": {"parts": [{"functionCall": c}]}}]} for c in calls]
+    end = {"candidates": [{"content": {"parts": []}, "finishReason": "STOP"}]}
+    return [*wires, end], (1, "candidates", 0, "content", "parts", 0, "functionCall")
+
+
 ROOTS: dict[str, tuple[Root, ...]] = {
     "openai-chat": (
         Root("request", f"{_CHAT}completion_create_params:CompletionCreateParamsNonStreaming"),
@@ -650,6 +705,11 @@ ROOTS: dict[str, tuple[Root, ...]] = {
             "response",
             f"{_RESPONSES}response:IncompleteDetails",
             _under({**_ANSWER, "status": "incomplete", "output": []}, "incomplete_details"),
+        ),
+        Root(
+            "response",
+            f"{_RESPONSES}response:ToolUsage",
+            _under({**_ANSWER, "output": [], "usage": _COUNTED}, "tool_usage"),
         ),
         Root(
             "response", f"{_RESPONSES}response_item:ResponseItem", _under(_ANSWER, "output", True)
@@ -683,6 +743,8 @@ ROOTS: dict[str, tuple[Root, ...]] = {
         Root("request", f"{_GENAI}ToolConfig", _under(_HELLO, "toolConfig")),
         Root("request", f"{_GENAI}GenerateContentConfig", lambda leaf: ({**_HELLO, **leaf}, ())),
         Root("response", f"{_GENAI}GenerateContentResponse"),
+        Root("response", f"{_GENAI}GroundingChunk", _cited),
+        Root("frame", f"{_GENAI}FunctionCall", _in_pieces),
     ),
     "gemini-interactions": (
         Root("request", f"{_INTERACTIONS}CreateModelInteraction"),
