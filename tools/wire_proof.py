@@ -392,6 +392,8 @@ def _values(hint: Any, field: str, struct: Struct) -> Iterator[tuple[Wire, dict[
         if arm is bool:
             yield False, {}
         kind, of = inside(arm)
+        if kind == "struct" and (inner := fields_of(of)):
+            yield {name: sample(each, name) for name, (each, _) in inner.fields.items()}, {}
         if kind == "list":
             yield from (([sample(each, field)], {}) for each in arms(of)[1:4])
     for word, _ in _words(hint):
