@@ -222,7 +222,10 @@ def test_a_route_with_pools_and_a_provider_with_several_keys(tmp_path: Path) -> 
     [
         (b"[routes.a]\nmodel = 3", "routes.a.model: expected"),
         (b"[routes.a]", "expected exactly one of `model` and `models`"),
-        (b'[routes.a]\nmodel = "local"\nmodels = ["local"]', "expected exactly one of `model` and `models`"),
+        (
+            b'[routes.a]\nmodel = "local"\nmodels = ["local"]',
+            "expected exactly one of `model` and `models`",
+        ),
         (b"[routes.a]\nmodels = [{weight = 1}]", "routes.a.models[0]: "),
         (b'[routes.a]\nmodels = [{model = "local", key = "sk-1"}]', "expected env:NAME"),
         (b'[routes.a]\nmodels = [{model = "local", weight = 0}]', "expected more than 0"),
