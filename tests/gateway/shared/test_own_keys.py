@@ -185,7 +185,7 @@ def test_a_second_provider_with_own_keys_is_never_asked_by_fallback(tmp_path: Pa
 
 def test_keys_and_credentials_are_one_or_the_other() -> None:
     text = b'[providers.openai]\nkeys = ["env:A"]\ncredentials = "client"\n'
-    with pytest.raises(ConfigError, match="`keys` or `credentials`"):
+    with pytest.raises(ConfigError, match="`keys` and `credentials`"):
         read(text, Path("gateway.toml"))
     with pytest.raises(ConfigError, match="credentials"):
         read(b'[providers.openai]\ncredentials = "magic"\n', Path("gateway.toml"))

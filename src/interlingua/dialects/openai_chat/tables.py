@@ -170,8 +170,9 @@ _SETTINGS = {name: frozenset(words.split()) for name, words in _AT.items()}
 """The keys of a body, and of a message in it, that each host documents beside the usual ones: the
 types of the packages `openai` 3.49.0, `mistralai` 3.7.0 and `groq`, the API references of the
 others, and what they were recorded to take (read 2026-11)."""
-_KNOWN = frozenset[str]().union(*_SETTINGS.values()) - _SETTINGS["usual"]
-"""Keys that no host is known to have are passed on."""
+_KNOWN = frozenset[str]().union(*_SETTINGS.values()) - _SETTINGS["usual"] - {"provider"}
+"""Keys that no host is known to have are passed on. So is `provider`, which says who may see the
+data: a host that does not have it has to refuse the request."""
 HOSTS |= {
     name: host._replace(name=name, lacks=_KNOWN - _SETTINGS[name]) for name, host in HOSTS.items()
 }

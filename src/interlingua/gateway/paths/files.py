@@ -18,7 +18,6 @@ from interlingua.gateway.batches.api import page_between
 from interlingua.gateway.batches.state import BATCH, StoredFile, Wire, page_of
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.paths.passing import answered, begun, path_at, recorded, reserve
-from interlingua.gateway.paths.unserved import MISTRAL, client_of
 from interlingua.gateway.relay.headers import forwarded
 from interlingua.gateway.responses.conversations import NOT_STORED, may_store
 from interlingua.gateway.shared.bodies import number
@@ -28,6 +27,7 @@ from interlingua.gateway.shared.file_owners import PassedFile
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT
 from interlingua.gateway.shared.redaction import refuse_unredacted
 from interlingua.gateway.shared.state import ROUTE, Decision, Exchange, Principal
+from interlingua.gateway.shared.unserved import MISTRAL, client_of
 from interlingua.gateway.shared.uploads import FileForm
 from interlingua.profiles.names import model_name
 

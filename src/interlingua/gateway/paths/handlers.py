@@ -12,12 +12,12 @@ from interlingua import __version__
 from interlingua.gateway.page import page, wants_page
 from interlingua.gateway.paths import docs_page, listing
 from interlingua.gateway.paths.openapi import document
-from interlingua.gateway.paths.unserved import MISTRAL, client_of
 from interlingua.gateway.shared.bodies import Rules, ShownModel, read
 from interlingua.gateway.shared.callers import JSON, ApiError, answer
 from interlingua.gateway.shared.fronts import OLLAMA, error_body
 from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.state import Principal, Refusal
+from interlingua.gateway.shared.unserved import MISTRAL, client_of
 from interlingua.gateway.telemetry.metrics import CONTENT_TYPE, without_money
 from interlingua.model.exchange import ErrorKind
 from interlingua.routing.policy import SCHEMA_VERSION as RULES_VERSION

@@ -13,7 +13,6 @@ from interlingua.costs.table import bundled
 from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.paths.unserved import front_of_client
 from interlingua.gateway.settings import WILDCARD
 from interlingua.gateway.shared.bodies import whole_number
 from interlingua.gateway.shared.fronts import (
@@ -25,6 +24,7 @@ from interlingua.gateway.shared.fronts import (
     OLLAMA,
 )
 from interlingua.gateway.shared.state import Principal, Refusal
+from interlingua.gateway.shared.unserved import front_of_client
 from interlingua.model.exchange import ErrorKind
 from interlingua.profiles.capabilities import Capabilities, capabilities, known_models
 from interlingua.profiles.names import model_name

@@ -32,7 +32,6 @@ from interlingua.gateway.paths import admin, files, mcp
 from interlingua.gateway.paths import handlers as own
 from interlingua.gateway.paths.listing import front_of, whose
 from interlingua.gateway.paths.passing import PASSED, passed
-from interlingua.gateway.paths.unserved import is_other_api, not_served, unserved
 from interlingua.gateway.responses import background, conversations
 from interlingua.gateway.sessions import api as sessions_api
 from interlingua.gateway.sessions import transcripts as transcripts_api
@@ -48,6 +47,7 @@ from interlingua.gateway.shared.callers import (
 from interlingua.gateway.shared.fronts import RESPONSES, error_body
 from interlingua.gateway.shared.principal import OpenRequests
 from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
+from interlingua.gateway.shared.unserved import is_other_api, not_served, unserved
 from interlingua.gateway.tasks import api as tasks_api
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.profiles.names import UnknownModelError

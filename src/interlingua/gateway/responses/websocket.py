@@ -15,7 +15,6 @@ import msgspec
 
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory.responses import keeps
-from interlingua.gateway.paths.unserved import not_served, unserved_socket
 from interlingua.gateway.relay.app import ClientLeft
 from interlingua.gateway.relay.counting import NOTHING
 from interlingua.gateway.relay.inbound import parse_inbound
@@ -36,6 +35,7 @@ from interlingua.gateway.shared.fronts import (
 from interlingua.gateway.shared.own_keys import with_own_key
 from interlingua.gateway.shared.principal import OpenRequests, most_of_key
 from interlingua.gateway.shared.state import Arrival, Exchange, Principal, Refusal
+from interlingua.gateway.shared.unserved import not_served, unserved_socket
 from interlingua.model.codec import body_problem
 from interlingua.model.exchange import ErrorKind
 

@@ -21,7 +21,7 @@ from mistralai.client import Mistral
 from mistralai.client.errors import SDKError
 from websockets.exceptions import InvalidStatus
 
-from interlingua.gateway.paths.unserved import unserved
+from interlingua.gateway.shared.unserved import unserved
 from tests.gateway.serving import Served, served
 from tools.endpoints import asked, found, listed
 
