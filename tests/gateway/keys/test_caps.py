@@ -507,6 +507,9 @@ def test_amounts_are_exact() -> None:
 async def warm(bench: Bench, output: int = 100) -> None:
     """As many requests as make a key busy, and the first account of its block."""
     await bench.ended(await bench.begun(), output)
+    busy = bench.caps._busy
+    for limits, (since, count) in list(busy.items()):
+        busy[limits] = (since + 60, count)  # on a machine that is slow, too
     exchanges = [bench.exchange() for _ in range(BUSY)]
     await asyncio.gather(*[bench.reserve(each, Most(0, 1000)) for each in exchanges])
     await asyncio.gather(*[bench.ended(each, output) for each in exchanges])

@@ -300,8 +300,8 @@ def test_answers_are_shown_as_markdown_and_the_newest_is_in_view(page: Any, plac
     ]
     expect(answer).to_contain_text("[no page](javascript:alert(1))")
     expect(answer.get_by_text("Line 59.")).to_be_in_viewport()
-    page.get_by_label("Message").fill("write b.txt")
-    page.get_by_label("Message").press("Enter")
+    page.get_by_label("Message", exact=True).fill("write b.txt")
+    page.get_by_label("Message", exact=True).press("Enter")
     asked = page.get_by_role("group", name="May write_file run?")
     expect(asked.get_by_text("b.txt", exact=True)).to_be_visible()
     expect(asked.locator("ins")).to_have_text("+ written\n")
