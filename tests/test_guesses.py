@@ -255,9 +255,9 @@ def test_a_call_takes_the_text_of_its_arguments() -> None:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: il.Session("x"), r"made by il\.Session\.create"),  # type: ignore[arg-type]
-        (lambda: il.Session.create("x.db", model="sonnet"), r"a store is il\.open_store"),  # type: ignore[arg-type]
-        (lambda: il.Agent("sonnet"), r"made by il\.Agent\.create"),  # type: ignore[arg-type]
+        (lambda: il.Session("x"), r"with il\.Session\.create"),  # type: ignore[arg-type]
+        (lambda: il.Session.create("x.db", model="sonnet"), r"a store, as il\.open_store"),  # type: ignore[arg-type]
+        (lambda: il.Agent("sonnet"), r"with il\.Agent\.create"),  # type: ignore[arg-type]
         (lambda: il.fit(OWN, "gpt-5"), r"il\.fit takes il\.Request"),  # type: ignore[arg-type]
         (lambda: il.priced({}, "gpt-5"), r"usage is il\.Usage"),  # type: ignore[arg-type]
         (lambda: il.tool(len), "a tool is a Python function"),

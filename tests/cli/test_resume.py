@@ -195,7 +195,7 @@ def test_a_tool_that_is_not_there_cannot_be_run_and_nothing_is_written(tmp_path:
     before = everything(tmp_path)
     result = run("resume", path, "--in", "codex", "--home", tmp_path, "--yes", "--run")
     assert result.exit_code == 2
-    assert "codex is not installed here" in result.stderr
+    assert "codex is not installed" in result.stderr
     assert everything(tmp_path) == before
 
 

@@ -359,10 +359,10 @@ def _signatures(transcript: Transcript) -> list[str]:
     ("answer", "reason"),
     [
         ({"content": [{"type": "text", "text": "hi"}, "*"]}, "a part of type None"),
-        ({"tool_calls": [{"id": "a", "type": "function", "function": None}]}, "functions only"),
+        ({"tool_calls": [{"id": "a", "type": "function", "function": None}]}, "calls only"),
         (
             {"tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "x", "input": "y"}}]},
-            "functions only",
+            "calls only",
         ),
     ],
 )

@@ -72,5 +72,5 @@ def test_an_unknown_kind_of_row_or_block_is_named() -> None:
     made[0]["kind"] = "poem"
     with pytest.raises(il.ReadError, match="poem"):
         list(arrow.from_batches(pa.Table.from_pylist(made, arrow.SCHEMA)))
-    with pytest.raises(il.WriteError, match="no conversation"):
+    with pytest.raises(il.WriteError, match="expected a conversation"):
         list(arrow.to_batches(["hi"]))  # type: ignore[list-item]
