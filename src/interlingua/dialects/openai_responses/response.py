@@ -270,7 +270,8 @@ def _write(
         if usage is not None:
             out["usage"] = usage
         beside = metadata.usage
-        if "counted" in own_spelling(response.raw):
+        runs = _runs(out.get("output"))
+        if "counted" in own_spelling(response.raw) and beside.tool_uses == runs:
             beside = beside.replace(tool_uses=None)
             recorder.alias(beside, metadata.usage)
         _write_beside(beside, out, own_raw, recorder)
