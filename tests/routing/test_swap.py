@@ -61,7 +61,7 @@ def test_a_name_that_nobody_has_is_an_error_that_helps() -> None:
         address(Message.user("@sonet hello"), REGISTRY)
     assert error.value.name == "sonet"
     assert "did you mean sonnet" in str(error.value)
-    assert "begins with \\@" in str(error.value)
+    assert "write \\@" in str(error.value)
     with pytest.raises(UnknownAliasError) as long:
         address(Message.user("@" + 5000 * "x" + " hello"), REGISTRY)
     assert len(str(long.value)) < 300

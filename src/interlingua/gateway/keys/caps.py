@@ -483,9 +483,11 @@ class Caps:
         short as the caps need. `Refusal` with 429 if that exceeds what is left, with 403 if its
         cost is unbounded. One of a batch rather waits for requests under way to end."""
         who = arrival.principal
-        if not isinstance(who, KeyPrincipal) or not who.capped:
-            return None
-        if most.is_nothing and not who.rated:
+        if (
+            not isinstance(who, KeyPrincipal)
+            or not who.capped
+            or (most.is_nothing and not who.rated)
+        ):
             return None
         now, shortened = self._now(), None
         for _ in range(_MOST_TRIES):
