@@ -478,16 +478,13 @@ class Caps:
     async def reserve(
         self, arrival: Arrival, most: Most, targets: Sequence[Target], *, shortens: bool = False
     ) -> Reservation | None:
-        """Reserves the most that the request may cost with any of its targets. Targets whose own
-        budget is spent are left out while others remain, and where `shortens`, the answer is as
-        short as the caps need. `Refusal` with 429 if that exceeds what is left, with 403 if its
-        cost is unbounded. One of a batch rather waits for requests under way to end."""
+        """Reserves the most that the request may cost with any of its targets; those whose budget is
+        spent are left out. Where `shortens`, the answer is as short as the caps need. `Refusal`: 429
+        if that exceeds what is left, 403 if its cost is unbounded. A batch rather waits."""
         who = arrival.principal
-        if (
-            not isinstance(who, KeyPrincipal)
-            or not who.capped
-            or (most.is_nothing and not who.rated)
-        ):
+        if not isinstance(who, KeyPrincipal) or not who.capped:
+            return None
+        if most.is_nothing and not who.rated:
             return None
         now, shortened = self._now(), None
         for _ in range(_MOST_TRIES):
