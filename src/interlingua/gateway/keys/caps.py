@@ -478,9 +478,8 @@ class Caps:
     async def reserve(
         self, arrival: Arrival, most: Most, targets: Sequence[Target], *, shortens: bool = False
     ) -> Reservation | None:
-        """Reserves the most that the request may cost with any of its targets; those whose budget is
-        spent are left out. Where `shortens`, the answer is as short as the caps need. `Refusal`: 429
-        if that exceeds what is left, 403 if its cost is unbounded. A batch rather waits."""
+        """Reserves the most that the request may cost; targets whose budget is spent are left out.
+        Where `shortens`, the answer is as short as the caps need. `Refusal` with 429 or 403."""
         who = arrival.principal
         if not isinstance(who, KeyPrincipal) or not who.capped:
             return None
