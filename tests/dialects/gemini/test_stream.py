@@ -388,6 +388,17 @@ def test_an_error_may_be_all_there_is(wire: Any) -> None:
     assert (event.error.kind, event.error.status) == (il.ErrorKind.SERVER_ERROR, 503)
 
 
+def test_what_another_candidate_has_sent_is_not_part_of_the_first() -> None:
+    events = goes_home([chunk(text("Wh"), index=1), UNAVAILABLE])
+    last = events[-1]
+    assert isinstance(last, StreamError)
+    assert last.partial is not None
+    assert last.partial.content == ()
+    response = il.fold(events)
+    assert response.message.text == ""
+    assert [other.text for other in response.alternatives] == ["Wh"]
+
+
 RICH = talk(thought("H"), thought("m", thoughtSignature="c2ln"), text("a"), text("b"), CODE, call())
 
 

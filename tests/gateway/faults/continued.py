@@ -266,8 +266,7 @@ class Sweep:
         is_whole, got = is_whole_stream(front, told), heard(front, told)
         if is_whole != (exchange.outcome.error is None):
             return "", f"whole: {is_whole}, noted: {exchange.outcome.error}"
-        # Of several answers an error shows whichever there is.
-        if not whole.alternatives and pieces(front, told) != got.text:
+        if pieces(front, told) != got.text:
             return "", f"the pieces are {pieces(front, told)!r}, the text is {got.text!r}"
         if is_whole and asked == 1 and has_ended(case, data[: case.at]):
             return "ended early", None if is_beginning(got, ways) else f"{got} is not in {ways}"

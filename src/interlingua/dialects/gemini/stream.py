@@ -368,8 +368,11 @@ class StreamReader:
 
     def _break_off(self, error: ProviderError) -> ev.StreamError:
         self._over = True
-        partial = failed(self._response().message, error) if self._started else None
-        return ev.StreamError(error, partial)
+        if not self._started:
+            return ev.StreamError(error, None)
+        if 0 not in self._candidates:  # what there is belongs to others
+            self._candidates.clear()
+        return ev.StreamError(error, failed(self._response().message, error))
 
     def _chunk(self, wire: Wire) -> list[Event]:
         preserved = Preserved()

@@ -395,6 +395,18 @@ def test_an_error_ends_the_stream_with_what_had_arrived(wire: Any, kind: str, be
         assert last.partial.metadata.stop_reason is il.StopReason.ERROR
 
 
+def test_what_another_choice_has_sent_is_not_part_of_the_first() -> None:
+    failed = {"error": {"message": "overloaded", "code": 503}}
+    events = goes_home([chunk({"content": "Wh"}, index=1), failed])
+    last = events[-1]
+    assert isinstance(last, StreamError)
+    assert last.partial is not None
+    assert last.partial.content == ()
+    response = il.fold(events)
+    assert response.message.text == ""
+    assert [other.text for other in response.alternatives] == ["Wh"]
+
+
 def test_an_end_without_a_reason_is_that_of_the_whole_answer_once_usage_has_come() -> None:
     told = il.fold(goes_home([*HELLO[:3], chunk(None, usage=COUNTS), DONE]))
     assert told.message.metadata.stop_reason is None

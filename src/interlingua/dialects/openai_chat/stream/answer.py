@@ -825,6 +825,8 @@ class ResponseBuilder:
             message = self.response().message
         except ReadError:  # which whoever feeds the stream was told
             message = Message(Role.ASSISTANT, self.choices[min(self.choices)].blocks())
+        if 0 not in self.choices:  # what there is belongs to others
+            message = message.replace(content=())
         return kernel.failed(message, error)
 
     def has_stopped(self) -> bool:
