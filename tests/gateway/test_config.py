@@ -232,6 +232,7 @@ def test_a_route_with_pools_and_a_provider_with_several_keys(tmp_path: Path) -> 
         (b'[routes.a]\nmodels = [{model = "local", wieght = 1}]', "unknown setting"),
         (b'[routes.a]\nmodel = "local"\nstrategy = "best"', "routes.a.strategy: "),
         (b'[providers.openai]\nkeys = ["sk-1"]', "providers.openai.keys[0]: expected env:NAME"),
+        (b'[providers.openai]\nbase_url = "http://a"', "go in providers.toml"),
         (b"[providers]\nopenai = 3", "providers.openai: expected a table"),
     ],
 )

@@ -469,7 +469,7 @@ def issue(
             f"Its sessions and tasks belong in {shown(issued.key.workspace_path)}.", err=True
         )
         click.echo(
-            "choose another folder with --workspace, or none with `--workspace .`.", err=True
+            "Choose another folder with --workspace, or none with `--workspace .`.", err=True
         )
 
 

@@ -277,7 +277,7 @@ class _Reader:
                 self._add(f"providers.{name}", f"expected a table, found {found(raw)}")
                 continue
             hints = get_type_hints(ProviderSettings)
-            self._known(raw, place, hints)
+            self._known(raw, place, hints, "; `base_url`, `key` and the rest go in providers.toml")
             made = {key: self._value(raw, key, hints[key], None, place) for key in hints}
             keys = made["keys"] = made["keys"] or ()
             for number, key in enumerate(keys):
@@ -318,10 +318,10 @@ class _Reader:
             self._add(place + name, str(error).lower().replace(" - at `$", " at `"))
             return usual
 
-    def _known(self, table: Mapping[str, Any], place: str, names: Any) -> None:
+    def _known(self, table: Mapping[str, Any], place: str, names: Any, hint: str = "") -> None:
         for name in table:
             if name not in names:
-                self._add(place + name, f"unknown setting; known: {', '.join(names)}")
+                self._add(place + name, f"unknown setting; known: {', '.join(names)}{hint}")
 
     def _add(self, place: str, text: str) -> None:
         self.problems.append(Problem(place, text))
