@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -44,4 +45,38 @@ def test_files_that_a_page_names_are_there(page: str) -> None:
     assert named
     folders = (ROOT, PACKAGE, ROOT / "docs")
     missing = {name for name in named if not any((each / name).is_file() for each in folders)}
+    assert not missing
+
+
+USERS_FILES = {"mcp.json", "prices.toml", "profiles.toml", "providers.toml", "projects.json"}
+"""Files of users and of other tools, which docstrings name, too."""
+
+
+def named_in_docstrings(module: Path) -> set[str]:
+    """The files that the docstrings of a module name."""
+    tree = ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
+    texts = [
+        node.value.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ]
+    return set(re.findall(r"`([\w/]+\.(?:py|toml|json))`", "\n".join(texts))) - USERS_FILES
+
+
+def test_files_that_a_docstring_names_are_there() -> None:
+    named = 0
+    missing = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = path.relative_to(PACKAGE)
+        names = named_in_docstrings(module)
+        named += len(names)
+        places = (path.parent, path.parent.parent, PACKAGE, ROOT)
+        missing += [
+            f"{module}: {name}"
+            for name in sorted(names)
+            if not any((place / name).is_file() for place in places)
+        ]
+    assert named
     assert not missing

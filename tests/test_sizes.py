@@ -1,4 +1,4 @@
-"""Functions that fit on a screen."""
+"""Functions that fit on a screen, and a tree in which one finds the way."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ import interlingua
 
 HOME = Path(interlingua.__file__).parent
 MOST = 39
+MOST_FILES = 580
+"""A new module needs another one merged into its only user; it only falls."""
+MOST_ENTRIES = 26
+"""Folders and modules directly in the package."""
+NOT_ENTRIES = {"__init__.py", "__init__.pyi", "__main__.py", "py.typed", "__pycache__"}
 
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
@@ -30,3 +35,10 @@ def test_no_function_is_longer_than_a_screen() -> None:
         if lines > MOST
     ]
     assert not long
+
+
+def test_the_tree_does_not_grow() -> None:
+    files = len(list(HOME.rglob("*.py")))
+    assert 0 < files <= MOST_FILES, f"{files} modules: merge one into its only user"
+    entries = {path.name for path in HOME.iterdir()} - NOT_ENTRIES
+    assert len(entries) <= MOST_ENTRIES, f"{len(entries)} entries: {sorted(entries)}"

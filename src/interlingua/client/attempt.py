@@ -1,6 +1,6 @@
 """One attempt: a request out, an answer in. Clients, the gateway and its sessions all send here, so
 that statuses, limits, error bodies and the masking of secrets are the same for each. Retries and
-the next model happen further out (`attempts.py`)."""
+the next model happen further out (`retry.py`)."""
 
 from __future__ import annotations
 

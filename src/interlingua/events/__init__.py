@@ -1,8 +1,7 @@
 """The trace: events of a closed catalogue, and the bus that delivers them.
 
-`bus.py` takes events in, `delivery.py` hands them out, `catalogue.py` lists the types and
-`payloads/` what each of them says. Keeping events is the store's part (`log.py` says what is
-expected of it).
+`bus.py` accepts events, `delivery.py` delivers them, `catalogue.py` lists the types and
+`payloads.py` their fields. A store keeps events; `log.py` has the protocol for it.
 """
 
 from interlingua.events.bus import Bus as Bus

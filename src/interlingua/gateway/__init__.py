@@ -1,5 +1,6 @@
 """The gateway: any official SDK on one side, any provider on the other.
 
-`app.py` takes requests in, `fronts.py` knows whose they are, `relay.py` sends them on and brings
-the answers back; `state.py` says which parts there are and what they expect of each other.
+`service.py` puts the parts together, `gateway.py` has what requests share. `relay/app.py` serves a
+request: `shared/fronts.py` finds the API of its path, `relay/sending.py` asks the provider, and
+`relay/whole.py` or `relay/stream.py` answers. `shared/state.py` has the interfaces of the parts.
 """

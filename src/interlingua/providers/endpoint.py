@@ -1,5 +1,5 @@
 """Where to send a request. Pure functions of a provider, a model and an environment; keys come
-later (`credentials.py`), and the body is written in `outbound.py`."""
+later (`credentials.py`), and `adapt/request.py` writes the body."""
 
 from __future__ import annotations
 

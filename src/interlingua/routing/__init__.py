@@ -1,7 +1,7 @@
 """Which model serves a turn, and why.
 
-`chain.py` decides, from values alone; `router.py` brings the rules file, the account of failures
-and the events to it. `swap.py` is the other question: whether a whole session can move to a model.
+`router.py` decides by the rules file and the models' availability, and emits the events;
+`policy.py` reads the rules file. `swap.py` checks whether a whole session can move to a model.
 """
 
 from interlingua.events.payloads import ChainStep, FailureCode, Slot, Verdict

@@ -15,7 +15,7 @@
     default = "sonnet"
     [[workspaces."/home/me/project".rules]] …
 
-A file with anything wrong in it is refused as a whole. Reading it from disk is `files.py`.
+A file with anything wrong in it is refused as a whole. `router.py` reads it from disk.
 """
 
 from __future__ import annotations

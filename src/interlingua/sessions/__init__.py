@@ -2,7 +2,7 @@
 
 `session.py` has the classes for programs without and with `await`, `base.py` the methods of both.
 They run effects: `core.py` for the session, `turn.py` for a turn, `call.py` for one request and its
-answer, `resuming.py` for a turn that was left.
+answer.
 """
 
 from interlingua.sessions.core import PARTS, compose

@@ -1,4 +1,5 @@
 """Stores sessions: each operation written once, for SQLite and PostgreSQL, sync and async.
 
-`open.py` is the way in. `operations.py` says once, in SQL, what each call does; the engines run it.
+`open.py` opens a store. `sessions.py`, `messages.py`, `requests.py` and their siblings have each
+operation as SQL steps; the engines (`sqlite.py`, `postgres.py`) run them.
 """

@@ -1,8 +1,7 @@
 """Tasks: sessions in which an agent runs, with a folder, a queue and events; no HTTP.
 
 `agent.py` has the classes for programs without and with `await`, which run the effects of
-`core.py`. `runner.py` runs an agent, `heartbeat.py` says that it is alive, `events.py` has the
-events of a task.
+`core.py`. `runner.py` runs an agent and renews its claim, `events.py` has a task's events.
 """
 
 from interlingua.agents.tasks.agent import Agent, AsyncAgent, QueuedMessage, TaskEvent

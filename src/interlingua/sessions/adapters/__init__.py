@@ -1,7 +1,7 @@
 """A dialect bound to a model and to the tool ids of a session.
 
-`adapter.py` is the contract, `ids.py` the map between our ids and a provider's, `stream.py` what
-becomes of the events of a stream, `assemble.py` what a session knows about an answer beyond it.
+`adapter.py` has the adapter, `ids.py` the map between our ids and a provider's, `assemble.py` the
+message that a session stores: its events, ids, cost and routing record.
 """
 
 from interlingua.sessions.adapters.adapter import Adapter
