@@ -136,6 +136,24 @@ def test_a_full_queue_raises_logs_an_error_and_makes_no_event(
     assert [event.id for event in log.events(EventQuery())] == sent
 
 
+def test_stored_events_that_have_no_room_are_logged_and_stop_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    events = [emit(Bus(strict=True)) for _ in range(5)]
+    seen = Collector()
+    bus = Bus(strict=True, capacity=4)
+    bus.publish(events)
+    assert bus.waiting == 0, "nobody subscribed"
+    bus.subscribe(seen, name="seen", filter=Filter.of(types=["session.resumed"]))
+    bus.publish(events)  # one place is taken by the event that somebody subscribed
+    with bus:
+        bus.flush_sync()
+    assert seen.events == events[:3]
+    (record,) = named(caplog, "events_not_published")
+    assert (record.levelno, record.__dict__["count"]) == (logging.ERROR, 2)
+    bus.publish(events)  # it is closed
+
+
 def test_the_queue_holds_ten_thousand_events_by_default() -> None:
     bus = Bus()
     for _ in range(10_000):

@@ -11,10 +11,12 @@ import interlingua as il
 from interlingua.costs.table import PriceTable
 from interlingua.events.bus import Bus
 from interlingua.events.event import Event
+from interlingua.events.log import Filter
 from interlingua.routing.decision import NoModelError
 from interlingua.routing.registry import ModelEntry, Registry
 from interlingua.routing.router import Router
 from interlingua.sessions import Session, TurnError
+from interlingua.sessions.effects import run
 from interlingua.sessions.setting import lookup
 from interlingua.store.base import Store
 from tests.sessions.talk import new_session, results_of, take_turn, trace, types
@@ -397,7 +399,40 @@ def test_with_a_bus_the_events_go_there_in_the_same_order(store: Store) -> None:
     plain = new_session(store)
     take_turn(plain, "One", 1, calls=True)
     assert [type for type in heard if not type.startswith("bus.")] == types(store, plain)
-    assert types(store, session) == [], "its sink keeps them, and it has none"
+    assert types(store, session) == types(store, plain), "no sink stores them, so the session does"
+
+
+def test_a_bus_delivers_what_the_store_has(store: Store) -> None:
+    """Events of two sessions come in the order in which they are stored, not of their ids."""
+    heard: list[tuple[str, bool]] = []
+
+    async def listen(event: Event) -> None:
+        there = [row.id for row in store.events(event.session_id)]
+        heard.append((event.type, event.id in there))
+
+    with Bus(strict=True) as bus:
+        early, late = new_session(store, bus=bus), new_session(store, bus=bus)
+        early._core.recorder.emit("feedback.explicit", {"message_id": "m", "rating": "up"})
+        late.begin("hi").cancel()
+        bus.subscribe(listen, name="test", filter=Filter.of(session_ids=[early.id]))
+        early.begin("hi").cancel()
+        bus.flush_sync()
+    names = ["feedback.explicit", "turn.started", "route.decided", "turn.cancelled"]
+    assert heard == [(name, True) for name in names]
+
+
+def test_events_that_arrive_while_others_are_stored_are_stored_next(store: Store) -> None:
+    session = new_session(store)
+    recorder = session._core.recorder
+    recorder.emit("session.resumed", {"message_count": 1})
+    steps = recorder.stored()
+    step = next(steps)
+    recorder.emit("session.resumed", {"message_count": 2})
+    with pytest.raises(StopIteration):
+        steps.send(step(store))
+    run(store, recorder.stored())
+    counts = [row.payload["message_count"] for row in store.events(session.id)[-2:]]
+    assert counts == [1, 2]
 
 
 def test_a_bus_that_is_full_does_not_stop_a_conversation(store: Store) -> None:

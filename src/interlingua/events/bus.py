@@ -13,7 +13,7 @@ import concurrent.futures
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from interlingua.events.catalogue import Checked, check_event
@@ -61,6 +61,9 @@ def event_of(
 class Bus:
     """A bounded queue in front of a sink and any number of subscribers.
 
+    A session with a bus that has a sink leaves its events to it. Without a sink the session stores
+    them itself, in the same step as what they are about, and the bus delivers them afterwards.
+
     `strict` raises on events that the catalogue does not allow (for tests); otherwise they are
     dropped with a WARN log, since a faulty trace must not stop a conversation. Events that are
     emitted before the bus is started wait in the queue.
@@ -78,6 +81,7 @@ class Bus:
     ) -> None:
         self.strict = strict
         self.subscriptions: tuple[Subscription, ...] = ()
+        self.has_sink = sink is not None
         self._clock = clock
         self._ids = ids
         self._queue = EventQueue(capacity)
@@ -125,6 +129,15 @@ class Bus:
             raise QueueFullError(type, capacity)
         return event
 
+    def publish(self, events: Sequence[Event]) -> None:
+        """Deliver events that are stored already. Never raises: what a subscriber misses because
+        the queue is full or the bus is closed can be replayed."""
+        if self.subscriptions and not self._queue.closed:
+            left = len(events) - self._queue.put_stored(events)
+            if left:
+                capacity = self._queue.capacity
+                logger.error("events_not_published", extra={"count": left, "capacity": capacity})
+
     def _emit_quietly(self, type: str, payload: Payload) -> None:
         """Events about the bus itself: a queue that is full or closed is no reason to fail."""
         try:
@@ -143,7 +156,7 @@ class Bus:
         """
         accepted = filter or Filter()
         with self._lock:
-            new = Subscription(name, handler, accepted, fast_path, self._queue.last_id)
+            new = Subscription(name, handler, accepted, fast_path, self._queue.accepted)
             self.subscriptions = (*self.subscriptions, new)
         types = None if accepted.types is None else tuple(sorted(accepted.types))
         payload = SubscriberRegistered(name=name, fast_path=fast_path, types=types)

@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import islice, takewhile
 
@@ -50,13 +50,15 @@ Item = Event | Flush
 
 
 class EventQueue:
-    """Events in the order of their ids. What the pump is busy with still counts as waiting."""
+    """Events in the order in which they were accepted. Those that the pump is delivering still
+    count as waiting."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.closed = False
         self.waiting = 0
-        self.last_id = ""
+        self.accepted = 0
+        """The number of events so far."""
         self._items: deque[Item] = deque()
         self._lock = threading.Lock()
         self._wake: Callable[[], None] | None = None
@@ -69,10 +71,20 @@ class EventQueue:
             if self.waiting >= self.capacity:
                 return None
             event = make()
-            self.last_id = event.id
+            self.accepted += 1
             self.waiting += 1
             self._add(event)
             return event
+
+    def put_stored(self, events: Sequence[Event]) -> int:
+        """Add events that exist already, as many as there is room for; returns how many."""
+        with self._lock:
+            fitting = events[: max(self.capacity - self.waiting, 0)]
+            self.accepted += len(fitting)
+            self.waiting += len(fitting)
+            for event in fitting:
+                self._add(event)
+        return len(fitting)
 
     def put_flush(self) -> Flush:
         """Add a mark, for which there is always room."""
@@ -189,6 +201,7 @@ class Pump:
         self._sink = sink
         self._subscriptions = subscriptions
         self._lanes: dict[Subscription, Lane] = {}
+        self._delivered = 0
 
     async def run(self) -> None:
         loop, ready = asyncio.get_running_loop(), asyncio.Event()
@@ -226,11 +239,12 @@ class Pump:
         events = [e for e in takewhile(lambda e: isinstance(e, Event), items) if type(e) is Event]
         if not await self._store(events):
             return False
-        for event in events:
+        for number, event in enumerate(events, self._delivered + 1):
             for subscription in self._subscriptions():
-                if subscription.wants(event):
+                if subscription.accepts(event, number):
                     await self._hand_over(subscription, event)
         self._drop_lanes()
+        self._delivered += len(events)
         self._queue.done(len(events))
         return True
 

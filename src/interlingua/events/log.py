@@ -130,17 +130,17 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(eq=False)
 class Subscription:
-    """One listener. It gets events that are emitted after it subscribed, each at least once."""
+    """One subscriber. It gets events that are emitted after it subscribed, each at least once."""
 
     name: str
     handler: Handler
     filter: Filter
     fast_path: bool
-    since: str
-    """The id of the last event before it came; that one and earlier ones are not for it."""
+    since: int
+    """The number of the last event before it subscribed; it receives later ones only."""
     active: bool = True
     slow: int = field(default=0, repr=False)
     """How many times in a row its handler was too slow for the fast path."""
 
-    def wants(self, event: Event) -> bool:
-        return self.active and event.id > self.since and self.filter.matches(event)
+    def accepts(self, event: Event, number: int) -> bool:
+        return self.active and number > self.since and self.filter.matches(event)

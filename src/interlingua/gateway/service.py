@@ -105,6 +105,7 @@ class Service:
         store = await open_async_store(settings.store)
         try:
             service = cls._with(store, settings, targets, parts)
+            await service.turns.bus.start()
             service.tasks.begin()
             service.sweeper.begin()
             service.background.begin()
@@ -211,6 +212,7 @@ class Service:
         await self.passing.close()
         await self.mcp.close()
         await asyncio.gather(self.turns.close(), self.tasks.close(), self.sweeper.close())
+        await self.turns.bus.close()
         await self.gateway.close()
         await self.tracer.close()
         if self.tracer.alerts is not None:

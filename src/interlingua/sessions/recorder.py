@@ -1,7 +1,7 @@
 """The events of a session on their way to the trace.
 
-With a bus they go there, and its sink keeps them. Without one they are collected, and stored in the
-same step as what they are about.
+They are collected, stored in the same step as what they are about, and then published on the
+session's bus, if it has one. A bus with a sink stores them itself, as soon as they are emitted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TOOL_ENDS = ("tool.completed", "tool.failed")
 
 
 class Recorder:
-    """Takes events like a bus, for one session."""
+    """Accepts events like a bus, for one session."""
 
     def __init__(self, session_id: str, bus: Bus | None = None) -> None:
         self.session_id = session_id
@@ -54,7 +54,7 @@ class Recorder:
         whose = session_id or self.session_id
         if type in _TOOL_ENDS:
             self.ended_tools.add(_tool_use_id(payload))
-        if self._bus is not None:
+        if self._bus is not None and self._bus.has_sink:
             try:
                 return self._bus.emit(
                     type,
@@ -75,9 +75,10 @@ class Recorder:
     def stored(self, ended_turn: str | None = None) -> Effects[bool]:
         """Store the collected events, and release a turn that has ended with them; False if nothing
         was stored. If the store fails, they wait for the next time: the conversation goes on."""
-        if self._bus is not None or not self._waiting:
+        if not self._waiting:
             return False
-        rows = [EventRow.of(event) for event in self._waiting]
+        events = list(self._waiting)
+        rows = [EventRow.of(event) for event in events]
         turn = None if ended_turn is None else (self.session_id, ended_turn)
         try:
             yield lambda store: store.append_events(rows, turn)
@@ -85,7 +86,10 @@ class Recorder:
             extra = {"session_id": self.session_id, "problem": problem.__class__.__name__}
             logger.warning("trace_not_stored", extra=extra)
             return False
-        self._waiting.clear()
+        while self._waiting and self._waiting[0].id <= events[-1].id:  # later ones came meanwhile
+            self._waiting.popleft()
+        if self._bus is not None:
+            self._bus.publish(events)
         return True
 
 

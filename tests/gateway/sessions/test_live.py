@@ -9,6 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from interlingua.gateway.sessions import live
 from interlingua.gateway.sessions.live import RemoteAnswer
 from interlingua.model.blocks import TextBlock, ThinkingBlock
 from interlingua.model.message import Message
@@ -116,6 +119,32 @@ async def test_who_lists_tasks_elsewhere_hears_that_one_is_deleted(
     await one.service.store.delete_session(id)  # at once, so that nobody sees it end
     seen = await watching
     assert is_end(*seen[-1])
+
+
+def test_who_watches_here_does_not_wait_for_the_next_poll(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "POLL", 20.0)
+
+    async def work() -> None:
+        with Upstream() as provider:
+            provider.configure(tmp_path)
+            async with served(tmp_path) as gateway:
+                id = await new(gateway)
+                await say(gateway, id, "hello")
+                await rest(gateway, id)
+                watching = asyncio.ensure_future(
+                    watch(gateway, f"/sessions/{id}/events", lambda n, _: n == "feedback.explicit")
+                )
+                while not len(gateway.service.turns.hub):
+                    await asyncio.sleep(0.01)
+                await asyncio.sleep(0.3)  # it has read the trace, and waits
+                path = f"/v1/sessions/{id}/rating"
+                assert (await gateway.ask("POST", path, {"rating": "up"}))[0] == 200
+                seen = await asyncio.wait_for(watching, 5)
+                assert [name for name, _ in seen][-2:] == ["turn.completed", "feedback.explicit"]
+
+    asyncio.run(work())
 
 
 def test_what_is_overheard_is_told_once() -> None:

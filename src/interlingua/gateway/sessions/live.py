@@ -16,6 +16,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from interlingua.events.bus import Bus
+from interlingua.events.event import Event
+from interlingua.events.log import Filter, Subscription
 from interlingua.gateway.shared import feed
 from interlingua.gateway.shared.feed import frame
 from interlingua.model import events as ev
@@ -111,7 +114,8 @@ class OtherWorkers:
 WAITING = 1000
 """Pieces that one watcher may be behind; who is slower is sent away, and can come back."""
 POLL = 0.5
-"""Seconds between two polls of the trace while nothing arrives: turns of other workers."""
+"""Seconds between two polls of the trace while nothing arrives: turns of other workers, whose
+events the bus of this one does not have."""
 POLL_SAYING = 0.2
 """The same while another worker gets an answer."""
 LATE = 5.0
@@ -129,6 +133,8 @@ class Piece(NamedTuple):
 
 TURN_END = Piece("", {})
 """Nothing to show: a turn has ended, and the trace has more."""
+STORED = Piece("", {"stored": True})
+"""Nothing to show: the trace has more."""
 _ENDS = ("message.complete", "error")
 _ANSWERED = ("llm.call_completed", "llm.call_failed")
 
@@ -153,6 +159,12 @@ class Watcher:
         if piece.call is not None and piece.name == "message.start":
             self.open.add(piece.call)
 
+    async def on_event(self, event: Event) -> None:
+        """An event of this process is in the trace. A reader with pieces to show looks there
+        behind them anyway."""
+        if self.pieces.empty():
+            self.pieces.put_nowait(STORED)
+
     async def next(self, seconds: float) -> Piece | None:
         """The next piece, if one comes in time."""
         try:
@@ -167,10 +179,12 @@ class Watcher:
 
 
 class Hub:
-    """Who watches which session in this process."""
+    """Who watches which session in this process. The bus says when the trace has more."""
 
-    def __init__(self) -> None:
+    def __init__(self, bus: Bus | None = None) -> None:
+        self._bus = bus or Bus()
         self._watchers: dict[str, list[Watcher]] = {}
+        self._subscriptions: dict[Watcher, Subscription] = {}
         self.closed = asyncio.Event()
         self.is_local: Callable[[str], bool] = lambda session_id: False
         """Whether this process has a turn in progress in a session."""
@@ -178,12 +192,19 @@ class Hub:
     def watch(self, session_id: str) -> Watcher:
         watcher = Watcher()
         self._watchers.setdefault(session_id, []).append(watcher)
+        self._subscriptions[watcher] = self._bus.subscribe(
+            watcher.on_event,
+            name="session watcher",
+            filter=Filter.of(session_ids=[session_id]),
+            fast_path=True,
+        )
         return watcher
 
     def leave(self, session_id: str, watcher: Watcher) -> None:
         watchers = self._watchers.get(session_id, [])
         if watcher in watchers:
             watchers.remove(watcher)
+            self._bus.unsubscribe(self._subscriptions.pop(watcher))
         if not watchers:
             self._watchers.pop(session_id, None)
 
@@ -408,7 +429,7 @@ class _SessionWatch:
         while piece is not None:
             if self._shows(piece.name):
                 yield frame(piece.name, piece.fields)
-            if piece.name in _ENDS or piece is TURN_END or self.watcher.too_slow:
+            if piece.name in ("", *_ENDS) or self.watcher.too_slow:
                 return
             piece = await self.watcher.next(POLL)
 

@@ -12,6 +12,7 @@ from interlingua import config
 from interlingua.agents.chat.chat import AsyncChat
 from interlingua.agents.chat.setup import DialectByModel, OwnRegistry
 from interlingua.errors import InterlinguaError
+from interlingua.events.bus import Bus
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.sessions.live import (
     LOOK,
@@ -120,7 +121,9 @@ class Turns:
     def __init__(self, gateway: Gateway, store: AsyncStore) -> None:
         self.gateway = gateway
         self.store = store
-        self.hub = Hub()
+        self.bus = Bus()
+        """Delivers the events of sessions to those who watch them."""
+        self.hub = Hub(self.bus)
         self.other_workers = OtherWorkers(store)
         self._running: dict[str, RunningTurn] = {}
         self.hub.is_local = lambda session_id: session_id in self._running
@@ -145,6 +148,7 @@ class Turns:
         return {
             "router": self.router,
             "dialects": self.dialects,
+            "bus": self.bus,
             "profiles": self.model_lookup,
             "user_id": principal.user_id,
             "team_id": principal.team_id,
