@@ -24,7 +24,7 @@ from interlingua.model.exchange import (
     ToolChoice,
 )
 from interlingua.model.exchange import OptionWords as OptionWords
-from interlingua.model.interop import is_sdk_object
+from interlingua.model.interop import SdkObject, is_sdk_object
 from interlingua.model.losses import Locator, Loss
 from interlingua.model.message import Message, Role
 from interlingua.model.tools import ToolDefinition
@@ -33,11 +33,11 @@ from interlingua.tools.registry import ToolRegistry, each_tool
 Tool: TypeAlias = ToolDefinition | Callable[..., Any] | Mapping[str, Any]
 Tools: TypeAlias = ToolRegistry | Iterable[Tool]
 """Tools: definitions, Python functions, or dicts as other libraries have them."""
-MessageLike: TypeAlias = Message | Mapping[str, Any]
+MessageLike: TypeAlias = Message | Mapping[str, Any] | SdkObject
 Messages: TypeAlias = MessageLike | Sequence[MessageLike] | str
 Conversation: TypeAlias = Request | Messages
 """Text, a message or several, or a whole request. A message may be a dict with a role and content,
-as OpenAI, Anthropic or Gemini write them."""
+as OpenAI, Anthropic or Gemini write them, or an object of their SDKs."""
 OptionsLike: TypeAlias = Options | Mapping[str, Any]
 
 _MESSAGES = (

@@ -52,6 +52,18 @@ def streaming(chunks: list[bytes], dicts: list[dict[str, Any]]) -> Iterator[byte
     print(il.Frame(None, "{}"))
 
 
+class SdkMessage:
+    """A message of an SDK, as pydantic makes them."""
+
+    def model_dump(self, *, mode: str = "python") -> dict[str, Any]:
+        return {"role": "user", "content": f"hi in {mode}"}
+
+
+def sdk_objects(message: SdkMessage) -> int:
+    print(il.validate(message), il.plan([message], "anthropic"), il.view("flat").write([message]))
+    return il.estimate_input_tokens([message])
+
+
 def content(block: il.Block) -> str:
     match block:
         case il.TextBlock() | il.ThinkingBlock() | il.RefusalBlock() | il.ToolResultBlock():
@@ -156,14 +168,14 @@ def failures(client: il.Client) -> None:
         print("again")
     except (il.TooLargeError, il.ProviderFailure, il.CallError) as error:
         print(error.partial, il.ProviderError(il.ErrorKind.OTHER, "x"))
+    except (il.AmbiguousAliasError, il.UnknownAliasError) as error:
+        print(error)
     except (il.AmbiguousModelError, il.UnknownModelError, il.NoModelError) as error:
         print(error)
     except (il.OutputError, il.ReadError, il.WriteError, il.DetectError, il.DepthError):
         raise
     except (il.SchemaError, il.ToolInputError, il.MissingExtraError, il.UnknownCostError):
         raise
-    except (il.AmbiguousAliasError, il.UnknownAliasError) as error:
-        print(error)
     except (il.MissingSettingError, il.UnknownProviderError, il.ProviderSetupError) as error:
         print(error)
     except (il.McpError, il.WorkspaceError, il.AttachmentError, il.DelegateError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+import ollama
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,3 +118,13 @@ def test_the_command_line_knows_the_names_of_all_views() -> None:
     from interlingua.cli.formats import VIEW_NAMES
 
     assert tuple(VIEWS) == VIEW_NAMES
+
+
+@pytest.mark.parametrize("name", sorted(VIEWS))
+def test_a_view_writes_dicts_and_objects_of_sdks(name: str) -> None:
+    plain = {"role": "user", "content": "hi"}
+    taken = ("hi", Message.user("hi"), plain, [ollama.Message(**plain)], {"messages": [plain]})
+    wire = view(name).write([Message.user("hi")]).wire
+    assert [view(name).write(each).wire for each in taken] == [wire] * len(taken)
+    with pytest.raises(TypeError, match="messages are text"):
+        view(name).write(3)  # type: ignore[arg-type]

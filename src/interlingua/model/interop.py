@@ -7,7 +7,7 @@ that is no pydantic model for a query parameter, so a body that is one message s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -31,6 +31,12 @@ def dumped(value: Any) -> Any:
         same = all(new is old for new, old in zip(found, value, strict=True))
         return value if same else found
     return value
+
+
+class SdkObject(Protocol):
+    """An object of an SDK, such as a message or a whole answer."""
+
+    def model_dump(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 def is_sdk_object(value: Any) -> bool:

@@ -11,7 +11,7 @@ import re
 from binascii import b2a_base64
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -47,6 +47,9 @@ from interlingua.model.losses import LossKind, Report, Severity, loss_of
 from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import Diagnostic
 from interlingua.model.reasons import Reason, because, private, private_keys, source_unsupported
+
+if TYPE_CHECKING:
+    from interlingua.coerce import Conversation
 
 T = TypeVar("T")
 
@@ -474,13 +477,23 @@ class Write(Protocol):
 
 @dataclass(frozen=True)
 class View:
-    """`read` and `write` are for messages; a view that also holds tools has the other two."""
+    """`read` and `write_messages` are for messages; a view that also holds tools has the others."""
 
     name: str
     read: Callable[[Any], tuple[Message, ...]]
-    write: Write
+    write_messages: Write
     read_context: Callable[[Any], Request] | None = None
     write_context: Callable[[Request, str | None], Written] | None = None
+
+    def write(
+        self, messages: Conversation | Iterable[Message], issuer: str | None = None
+    ) -> Written:
+        """Messages in this shape. Text, dicts, objects of SDKs and requests count as their
+        messages; `issuer` is as for `write_request`."""
+        from interlingua.coerce import as_conversation
+
+        found = as_conversation(messages)  # type: ignore[arg-type]  # which refuses other things
+        return self.write_messages(found.messages if isinstance(found, Request) else found, issuer)
 
     def read_request(self, plain: Any) -> Request:
         """All that the wire holds: the messages, and tools where the view has them."""

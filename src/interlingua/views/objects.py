@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlingua.model import codec
 from interlingua.model.interop import dumped
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
+
+if TYPE_CHECKING:
+    from interlingua.coerce import Conversation
 
 
 class Objects(list[Any]):
@@ -62,19 +65,11 @@ def _of(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _to_objects(view: str, messages: Iterable[Message], issuer: str | None) -> Objects:
+def _to_objects(view: str, messages: Conversation, issuer: str | None) -> Objects:
     from interlingua.views import VIEWS
 
-    wire, report = VIEWS[view].write(_messages(messages), issuer)
+    wire, report = VIEWS[view].write(messages, issuer)
     return Objects(LIBRARIES[view].load(wire), report)
-
-
-def _messages(values: Any) -> tuple[Message, ...]:
-    """Messages, from whatever stands for a conversation."""
-    from interlingua.coerce import as_conversation
-
-    found = as_conversation(values)
-    return found if isinstance(found, tuple) else found.messages
 
 
 def _from_objects(view: str, data: Any) -> tuple[Message, ...]:
@@ -83,7 +78,7 @@ def _from_objects(view: str, data: Any) -> tuple[Message, ...]:
     return VIEWS[view].read(plain_of(data))
 
 
-def to_pydantic_ai(messages: Iterable[Message], issuer: str | None = None) -> Objects:
+def to_pydantic_ai(messages: Conversation, issuer: str | None = None) -> Objects:
     """A list of `ModelRequest` and `ModelResponse`, as `message_history` takes it."""
     return _to_objects("pydantic-ai", messages, issuer)
 
@@ -93,7 +88,7 @@ def from_pydantic_ai(data: Any) -> tuple[Message, ...]:
     return _from_objects("pydantic-ai", data)
 
 
-def to_langchain(messages: Iterable[Message], issuer: str | None = None) -> Objects:
+def to_langchain(messages: Conversation, issuer: str | None = None) -> Objects:
     """A list of `BaseMessage`, as `model.invoke` takes it."""
     return _to_objects("langchain", messages, issuer)
 
@@ -103,7 +98,7 @@ def from_langchain(data: Any) -> tuple[Message, ...]:
     return _from_objects("langchain", data)
 
 
-def to_llama_index(messages: Iterable[Message], issuer: str | None = None) -> Objects:
+def to_llama_index(messages: Conversation, issuer: str | None = None) -> Objects:
     """A list of `ChatMessage`, as `llm.chat` takes it."""
     return _to_objects("llama-index", messages, issuer)
 
@@ -113,7 +108,7 @@ def from_llama_index(data: Any) -> tuple[Message, ...]:
     return _from_objects("llama-index", data)
 
 
-def to_llm(messages: Iterable[Message], issuer: str | None = None) -> Objects:
+def to_llm(messages: Conversation, issuer: str | None = None) -> Objects:
     """A list of `llm.Message`, as `model.prompt(messages=...)` takes it."""
     return _to_objects("llm-messages", messages, issuer)
 
@@ -123,7 +118,7 @@ def from_llm(data: Any) -> tuple[Message, ...]:
     return _from_objects("llm-messages", data)
 
 
-def to_openai_agents(messages: Iterable[Message], issuer: str | None = None) -> Objects:
+def to_openai_agents(messages: Conversation, issuer: str | None = None) -> Objects:
     """A list of input items, as `Runner.run` takes it."""
     return _to_objects("openai-agents", messages, issuer)
 

@@ -67,7 +67,8 @@ class AsyncChat:
         found: object = session
         if not isinstance(found, AsyncSession):
             takes = "il.AsyncChat takes an il.AsyncSession and an il.AsyncClient"
-            raise TypeError(f"{takes}; found {a_type(found)}")
+            how = "await il.AsyncSession.create(store, model=…) makes one"
+            raise TypeError(f"{takes}; found {a_type(found)}; {how}")
         self.session = session
         self.client = client
         self.dispatcher = dispatcher or _runner_of(session, confirm)

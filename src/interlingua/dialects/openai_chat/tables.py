@@ -137,15 +137,16 @@ _AT: dict[str, str] = {
     " raw_output reasoning_effort reasoning_history repetition_penalty return_token_ids"
     " safe_tokenization seed service_tier speculation stream_options thinking top_k top_logprobs"
     " typical_p user",
-    "cerebras": "clear_thinking disable_reasoning logit_bias logprobs max_completion_tokens n"
-    " parallel_tool_calls prediction prompt_cache_key reasoning_effort reasoning_format seed"
-    " service_tier stream_options top_logprobs user",
+    "cerebras": "clear_thinking disable_reasoning logit_bias logprobs max_completion_tokens"
+    " min_completion_tokens min_tokens n parallel_tool_calls prediction prompt_cache_key"
+    " reasoning_effort reasoning_format seed service_tier stream_options top_logprobs user",
     "perplexity": "country disable_search enable_search_classifier image_domain_filter"
     " image_format_filter language_preference last_updated_after_filter last_updated_before_filter"
-    " media_response reasoning_effort return_images return_related_questions return_videos"
-    " safe_search search_after_date_filter search_before_date_filter search_context_size"
-    " search_domain_filter search_language_filter search_mode search_recency_filter stream_mode"
-    " stream_options top_k web_search_options",
+    " logprobs media_response n num_search_results parallel_tool_calls reasoning_effort"
+    " return_images return_related_questions return_videos safe_search search_after_date_filter"
+    " search_before_date_filter search_context_size search_domain_filter search_language_filter"
+    " search_mode search_recency_filter stream_mode stream_options top_k top_logprobs"
+    " web_search_options",
     "ollama": "logprobs reasoning reasoning_effort seed stream_options top_logprobs",
     # Servers and hosts that are no target by name, but whose bodies people convert.
     "vllm": "add_generation_prompt add_special_tokens allowed_token_ids bad_words cache_salt"
@@ -168,8 +169,9 @@ _AT: dict[str, str] = {
 }
 _SETTINGS = {name: frozenset(words.split()) for name, words in _AT.items()}
 """The keys of a body, and of a message in it, that each host documents beside the usual ones: the
-types of the packages `openai` 3.49.0, `mistralai` 3.7.0 and `groq`, the API references of the
-others, and what they were recorded to take (read 2026-11)."""
+types of the packages `openai` 3.49.0, `mistralai` 3.7.0, `groq`, `together` 3.1.1, `fireworks-ai`
+1.2.30, `cerebras-cloud-sdk` 1.91.0 and `perplexityai` 0.46.1, the API references of the others, and
+what they were recorded to take (read 2026-11)."""
 _KNOWN = frozenset[str]().union(*_SETTINGS.values()) - _SETTINGS["usual"] - {"provider"}
 """Keys that no host is known to have are passed on. So is `provider`, which says who may see the
 data: a host that does not have it has to refuse the request."""
