@@ -240,3 +240,19 @@ def test_a_session_and_the_client_send_the_same_body(id: str) -> None:
     assert codes(body)
     passed = codes(write(adapt(requested, target.with_caching("pass"))))
     assert not {"cache_breakpoint_added", "cache_key_added"} & {*passed}
+
+
+@pytest.mark.parametrize("system", ["Be brief.", LONG], ids=["short", "long"])
+def test_breakpoints_of_the_next_turn_are_those_of_a_whole_conversion(
+    system: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = CLAUDE["anthropic"]
+    converter = il.Converter("openai-chat", "anthropic", model=model, caching="auto")
+    bodies = [json.dumps(chat(turns, system)).encode() for turns in range(2, 6)]
+    expected = [sent(body, model) for body in bodies]
+    assert converter.convert(bodies[0]).json() == expected[0].json()
+    monkeypatch.setattr("interlingua.adapt.caching._Marking", None)  # which would look at it whole
+    for body, whole in zip(bodies[1:], expected[1:], strict=True):
+        found = converter.convert(body)
+        assert found.json() == whole.json()
+        assert found.report.entries == whole.report.entries

@@ -139,7 +139,7 @@ def _spoil_bytes(check: Check) -> None:
 def _spoil_breakpoints(check: Check) -> None:
     for _, conversation in check.converter._conversations._held.values():
         for turns in conversation.written.values():
-            turns.splices = [(place, text + b" ") for place, text in turns.splices]
+            turns.splices = {place: text + b" " for place, text in turns.splices.items()}
 
 
 def _spoil_state(check: Check) -> None:

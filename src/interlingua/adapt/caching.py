@@ -7,7 +7,6 @@ request says itself always counts, so that one breakpoint of its own is all that
 from __future__ import annotations
 
 import hashlib
-from copy import copy
 from functools import lru_cache
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
@@ -31,6 +30,7 @@ from interlingua.model.reasons import because
 
 if TYPE_CHECKING:
     from interlingua.adapt.target import WireTarget
+    from interlingua.profiles.profile import Profile
 
 Caching = Literal["auto", "pass", "off"]
 """`auto`: breakpoints and keys are added where a request has none; `pass`: what the request says,
@@ -81,6 +81,10 @@ def apply_caching(
         return request
     if target.origin == "key":
         return _with_key(request, target, recorder, owner)
+    if recorder.memory is not None and recorder.memory.known is not None:
+        marked = _marked_again(request, target.profile, recorder)
+        if marked is not None:
+            return marked
     return _Marking(request, target, recorder).marked()
 
 
@@ -121,37 +125,77 @@ def conversation_key(request: Request, owner: str | None = None) -> str:
 _MEDIA = 4000
 """Letters that an image or a document stands for, at most."""
 _ENDLESS = 1 << 62
-_Reach = tuple[int, Any, int, int, tuple[Message, ...]]
-"""The minimum and the tools, how many messages are too few and how many enough, and the latter."""
+
+
+class _How(NamedTuple):
+    """How a target's prompts are marked: where, how often, with what, and the note on it."""
+
+    places: tuple[str, ...]
+    most: int
+    cache: Cache
+    note: Loss
+
+
+class _Head(NamedTuple):
+    """How a request is marked in front of its turns, of which the first has the index `first`."""
+
+    first: int
+    left: int
+    """How many breakpoints there are for the turns."""
+    how: _How
+    changes: dict[str, Any]
+    message: tuple[int, Message] | None
+    """Instructions with a breakpoint, and where they stand."""
+    aliases: tuple[tuple[Any, Any], ...]
+    notes: tuple[Loss, ...]
+
+    def put_on(self, request: Request, recorder: LossRecorder) -> Request:
+        """Another request with the same beginning, marked like it."""
+        for new, original in self.aliases:
+            recorder.alias(new, original)
+        if self.message is None:
+            return request.replace(**self.changes)
+        place, instructions = self.message
+        messages = (*request.messages[:place], instructions, *request.messages[place + 1 :])
+        return request.replace(**self.changes, messages=messages)
+
+
+class _Known(NamedTuple):
+    """What is known of a request, for the next one that begins with the same messages: so many of
+    them are too few to be cached, and so many enough."""
+
+    profile: Profile
+    tools: tuple[Any, ...]
+    messages: tuple[Message, ...]
+    short: int
+    long: int
+    head: _Head | None
+    """None where the turns before the first one are not all there is in front of it."""
+
+    def holds(self, request: Request, profile: Profile | None) -> bool:
+        messages = request.messages
+        return (
+            profile is self.profile
+            and len(messages) >= len(self.messages)
+            and all(map(is_, self.messages, messages))
+            and request.tools == self.tools
+        )
 
 
 class _Prefix:
     """Whether a prompt is long enough to be cached, up to one place after another in it."""
 
-    def __init__(self, request: Request, target: WireTarget, memory: Any = None) -> None:
+    def __init__(self, request: Request, target: WireTarget, known: _Known | None = None) -> None:
         self._least: int = target.profile.limits.cache_min or USUAL_MINIMUM  # type: ignore[union-attr]  # there is one
         self._request, self._provider = request, target.provider_key
-        self._known: _Reach | None = None if memory is None else memory.reach
-        known = self._known
-        is_same = known is not None and known[:2] == (self._least, request.tools)
-        if known is not None and is_same and all(map(is_, request.messages, known[4])):
-            self.short, self.long = known[2:4]
-        else:
-            self._known = None
+        if known is not None and known.holds(request, target.profile):
+            self.short, self.long = known.short, known.long
 
     _letters = _counted = 0
     _uncounted: list[Any] | None = None
     """JSON whose letters are counted only where those of texts do not decide."""
     short, long = -1, _ENDLESS
     """So many messages are known to be too few, and so many to be enough."""
-
-    @property
-    def reach(self) -> _Reach | None:
-        """What is known of the prompt, for the next request that begins with it."""
-        if self._known is not None or self.long is _ENDLESS:
-            return self._known
-        request = self._request
-        return self._least, request.tools, self.short, self.long, request.messages[: self.long]
 
     def reaches(self, count: int) -> bool:
         """Whether the tools and so many messages are long enough; each time at least as many."""
@@ -164,7 +208,6 @@ class _Prefix:
         return False
 
     def _is_long(self, count: int) -> bool:
-        self._known = None
         most, messages = _SURELY_LONG * self._least, self._request.messages
         if self._uncounted is None:
             self._uncounted = [tool.input_schema or "" for tool in self._request.tools]
@@ -202,15 +245,6 @@ class _Prefix:
         return estimate_input_tokens(request.messages[:count], request.tools, model)
 
 
-class _How(NamedTuple):
-    """How a target's prompts are marked: where, how often, with what, and the note on it."""
-
-    places: tuple[str, ...]
-    most: int
-    cache: Cache
-    note: Loss
-
-
 @lru_cache(maxsize=256)
 def _how(target: WireTarget, ttl: str | None) -> _How:
     profile = target.profile
@@ -225,85 +259,166 @@ def _how(target: WireTarget, ttl: str | None) -> _How:
     )
 
 
+def _marked_again(request: Request, profile: Any, recorder: LossRecorder) -> Request | None:
+    """The request with the breakpoints of the one before, of which those in turns have moved on;
+    None where it has to be looked at as a whole. Each call here is one for every turn."""
+    memory: Any = recorder.memory
+    known: _Known = memory.known
+    messages, options, head = request.messages, request.options, known.head
+    if (
+        head is None
+        or profile is not known.profile
+        or len(messages) < len(known.messages)
+        or not all(map(is_, known.messages, messages))
+        or request.tools != known.tools
+        or options.cache_ttl is not None
+        or options.cache_retention is not None
+    ):
+        return None
+    ends = _turn_ends(messages, head.first)[: head.left]
+    if not ends or ends[0] + 1 < known.long:
+        return None
+    spliced, last = [], memory.last
+    for index in ends:
+        if last is None or last[0] != index or last[1] is not messages[index]:
+            last = _splice(messages[index], index, head.how, memory.breakpoint_in)
+            if last is None:
+                return None
+        spliced.append(last)
+    memory.last, memory.wanted, memory.length = last, spliced, len(messages)
+    entries = recorder.report.entries
+    entries += head.notes
+    entries += [note for _, _, _, note in spliced]
+    return request if not head.aliases else head.put_on(request, recorder)
+
+
+_Spliced = tuple[int, Message, Any, Loss]
+"""A breakpoint that is put into what was written for a message: where that stands in the request,
+the message, what is put there, and the note."""
+
+
+def _splice(message: Message, index: int, how: _How, find: Any) -> _Spliced | None:
+    found = None if find is None else find(message, how.cache)
+    if found is None:
+        return None
+    block = message.content[0]  # the only one
+    if type(block) is TextBlock and block.text.isspace():
+        return None
+    return index, message, found, _note(how, f"$.messages[{index}].content[0].cache")
+
+
+def _note(how: _How, path: str) -> Loss:
+    note: Loss = _copied(how.note)  # its other fields are known to be right
+    force_setattr(note, "path", path)
+    return note
+
+
+_copied = Loss.__copy__  # type: ignore[attr-defined]  # every struct has it
+
+
 class _Marking:
     """Puts breakpoints behind the tools, behind the instructions, and behind the last two turns:
     what the next request repeats ends at one of them."""
 
     def __init__(self, request: Request, target: WireTarget, recorder: LossRecorder) -> None:
-        self._request, self._recorder = request, recorder
-        self._memory = memory = recorder.memory
-        self._prefix = _Prefix(request, target, memory)
-        self._places, self._most, self._cache, self._note = _how(
-            target,
-            lifetime(request.options, target.profile.cache.ttls),  # type: ignore[union-attr]  # there is one
-        )
+        self._request, self._recorder, self._profile = request, recorder, target.profile
+        memory: Any = recorder.memory
+        self._memory = memory
+        self._prefix = _Prefix(request, target, memory and memory.known)
+        ttl = lifetime(request.options, target.profile.cache.ttls)  # type: ignore[union-attr]  # there is one
+        self._how = _how(target, ttl)
         self._pairs: dict[int, _Pair] = {}
+        self._aliases: list[tuple[Any, Any]] = []
+        self._notes: list[Loss] = []
 
     def marked(self) -> Request:
-        request, reaches, places = self._request, self._prefix.reaches, self._places
+        request, reaches, how = self._request, self._prefix.reaches, self._how
         messages, tools = request.messages, request.tools
         changes: dict[str, Any] = {}
-        first, left = _leading(messages), self._most
-        if tools and left and "tools" in places and reaches(0):
+        first, left = _leading(messages), how.most
+        if tools and left and "tools" in how.places and reaches(0):
             left -= 1
             changes["tools"] = (*tools[:-1], self._put(tools[-1], f"$.tools[{len(tools) - 1}]"))
-        at = _turn_ends(messages, first) if "messages" in places else []
-        if first and "system" in places:
-            at.insert(0, first - 1)
         new: dict[int, Message] = {}
-        for index in at:
-            if left and reaches(index + 1) and (found := self._message(messages[index], index)):
-                left -= 1
-                if found is not messages[index]:
-                    new[index] = found
+        if first and "system" in how.places and left:
+            left -= self._message(first - 1, new)
+        head = self._head(first, left, changes, new)
+        for index in _turn_ends(messages, first) if "messages" in how.places else ():
+            left -= left and self._message(index, new)
+        if self._memory is not None:
+            self._memory.marked = self._pairs
+            self._memory.known = self._known(head)
+            self._memory.length = len(messages)
         if new:
             listed = list(messages)
             for index, message in new.items():
                 listed[index] = message
-            changes["messages"] = tuple(listed)
-        if self._memory is not None:
-            self._memory.marked, self._memory.reach = self._pairs, self._prefix.reach
+            changes = {**changes, "messages": tuple(listed)}
         marked = request.replace(**changes) if changes else request
-        if left == self._most:
+        self._recorder.report.entries += self._notes
+        if left == how.most:
             return marked
-        return settle_lifetime(marked, self._recorder, self._cache.ttl or "5m")
+        return settle_lifetime(marked, self._recorder, how.cache.ttl or "5m")
 
-    def _message(self, message: Message, number: int) -> Message | None:
-        """The message with a breakpoint at its end: as it is where the breakpoint is put into what
-        was written for it, else the same one as in the request before, so that this is found
-        again."""
-        content = message.content
-        index = _last_markable(content)
-        if index is None:
+    def _head(
+        self, first: int, left: int, changes: dict[str, Any], new: dict[int, Message]
+    ) -> _Head | None:
+        """How the beginning is marked, where later requests are marked like it."""
+        options = self._request.options
+        if options.cache_ttl is not None or options.cache_retention is not None:
             return None
+        if first == len(self._request.messages) or "messages" not in self._how.places:
+            return None
+        message = next(iter(new.items()), None)
+        how, aliases = self._how, tuple(self._aliases)
+        return _Head(first, left, how, changes, message, aliases, tuple(self._notes))
+
+    def _known(self, head: _Head | None) -> _Known | None:
+        short, long = self._prefix.short, self._prefix.long
+        if long is _ENDLESS:
+            return None
+        request = self._request
+        count = long if head is None else max(long, head.first + 1)
+        assert self._profile is not None
+        found = request.messages[:count]
+        return _Known(self._profile, request.tools, found, short, long, head)
+
+    def _message(self, number: int, new: dict[int, Message]) -> bool:
+        """Puts a breakpoint at the end of a message, into what was written for it where that can
+        be; else into `new`, the same as in the request before, so that this is found again."""
+        message = self._request.messages[number]
+        content, memory, cache = message.content, self._memory, self._how.cache
+        index = _last_markable(content)
+        if index is None or not self._prefix.reaches(number + 1):
+            return False
+        spliced = memory and _splice(message, number, self._how, memory.breakpoint_in)
+        if spliced:
+            memory.wanted.append(spliced)
+            memory.last = spliced
+            self._notes.append(spliced[3])
+            return True
         path = f"$.messages[{number}].content[{index}]"
-        memory, behind = self._memory, len(self._request.messages) - number - 1
-        if memory is not None and memory.take_breakpoint(message, self._cache, behind):
-            self._added(path)
-            return message
         known: _Pair | None = None if memory is None else memory.marked.get(id(message))
-        if known is not None and known[0] is message and known[2] == self._cache:
-            self._recorder.alias(known[1], message)
-            self._recorder.alias(known[1].content[index], content[index])
-            self._added(path)
-            self._pairs[id(message)] = known
-            return known[1]
-        blocks = (*content[:index], self._put(content[index], path), *content[index + 1 :])
-        new = message.replace(content=blocks)
-        self._recorder.alias(new, message)
-        self._pairs[id(message)] = (message, new, self._cache)
-        return new
+        if known is None or known[0] is not message or known[2] != cache:
+            blocks = (*content[:index], self._put(content[index], path), *content[index + 1 :])
+            known = (message, message.replace(content=blocks), cache)
+        else:
+            self._alias(known[1].content[index], content[index])
+            self._notes.append(_note(self._how, f"{path}.cache"))
+        self._alias(known[1], message)
+        self._pairs[id(message)] = known
+        new[number] = known[1]
+        return True
 
     def _put(self, value: Any, path: str) -> Any:
-        new = value.replace(cache=self._cache)
-        self._recorder.alias(new, value)
-        self._added(path)
+        new = value.replace(cache=self._how.cache)
+        self._alias(new, value)
+        self._notes.append(_note(self._how, f"{path}.cache"))
         return new
 
-    def _added(self, path: str) -> None:
-        note = copy(self._note)  # its other fields are known to be right
-        force_setattr(note, "path", f"{path}.cache")
-        self._recorder.report.entries.append(note)
+    def _alias(self, new: Any, original: Any) -> None:
+        self._recorder.alias(new, original)
+        self._aliases.append((new, original))
 
 
 _Pair = tuple[Message, Message, Cache]
@@ -344,18 +459,17 @@ def _leading(messages: tuple[Message, ...]) -> int:
 
 def _turn_ends(messages: tuple[Message, ...], first: int) -> list[int]:
     """The last messages of the last two turns of the user or of tools, in their order."""
-    ends: list[int] = []
-    answered = True
-    for index in range(len(messages) - 1, first - 1, -1):
+    last, answered, index = -1, True, len(messages)
+    while index > first:
+        index -= 1
         role = messages[index].role
         if role is _ASSISTANT:
             answered = True
         elif answered and (role is _TOOL or role is _USER):
-            ends.insert(0, index)
-            answered = False
-            if len(ends) == 2:
-                break
-    return ends
+            if last >= 0:
+                return [index, last]
+            last, answered = index, False
+    return [last] if last >= 0 else []
 
 
 def _last_markable(content: tuple[Any, ...]) -> int | None:

@@ -20,9 +20,8 @@ from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.kernel.recorder import LossRecorder, MessageWriter
 from interlingua.dialects.kernel.turns import WITHIN
 from interlingua.dialects.kernel.wire import Wire, encode_quickly
-from interlingua.dialects.record import BreakpointIn, Dialect, ReadMore
+from interlingua.dialects.record import Breakpoint, BreakpointIn, Dialect, ReadMore
 from interlingua.errors import InterlinguaError
-from interlingua.model.blocks import Cache
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message
 from interlingua.model.spelled_numbers import decode_usual
@@ -93,13 +92,17 @@ class WrittenTurns:
         """The body, and where its first turn begins; `ends` is where each of them ends behind that,
         and `splices` has the breakpoints, both counted without breakpoints."""
         self.ends: list[int] = []
-        self.splices: list[tuple[int, bytes]] = []
+        self.splices: dict[int, bytes] = {}
         self.marked: dict[int, Any] = {} if before is None else before.marked
-        self.reach: Any = None if before is None else before.reach
+        self.known: Any = None if before is None else before.known
+        self.last: Any = None if before is None else before.last
+        """What is known of how the request before was marked, and of its last breakpoint."""
         self.readable: tuple[Any, list[Any]] = (None, []) if before is None else before.readable
         """A recipient, and thinking that it can read."""
-        self.wanted: list[tuple[int, Wire]] = []
-        """Breakpoints that have no place yet."""
+        self.wanted: list[tuple[int, Message, Breakpoint, Any]] = []
+        """Breakpoints that have no place yet: each with where its message stands in the request,
+        which has so many."""
+        self.length = 0
         self.reused = 0
         """How many turns are those that were written before."""
         self.outside = b""
@@ -110,16 +113,8 @@ class WrittenTurns:
         """Turns that need features which a header names."""
         self._spliced: dict[int, tuple[Any, bytes]] = {}
         """Turns with a breakpoint: without it, and what it adds."""
-        self._recorder, self._before, self._breakpoint_in = recorder, before, breakpoint_in
-
-    def take_breakpoint(self, message: Message, cache: Cache, behind: int) -> bool:
-        """Puts a breakpoint behind a message that has so many others behind it; False where the
-        message has to be written with it."""
-        members = None if self._breakpoint_in is None else self._breakpoint_in(message, cache)
-        if members is None:
-            return False
-        self.wanted.append((behind, members))
-        return True
+        self.breakpoint_in = breakpoint_in
+        self._recorder, self._before = recorder, before
 
     def write(self, messages: tuple[Message, ...], turns: list[Any], writer: MessageWriter) -> None:
         """Writes the messages that were not written before, behind the turns of those that were."""
@@ -132,19 +127,23 @@ class WrittenTurns:
             self.marks.append(Mark(len(turns), writer.role, len(self.log)))
             writer.add(message)
         recorder.log = None
-        self.wanted = [each for each in self.wanted if not self._put(*each)]
+        if self.wanted:
+            self._put_breakpoints()
 
-    def _put(self, behind: int, members: Wire) -> bool:
-        """Puts a breakpoint into the last part of the turn that a message ends."""
-        index = len(self.messages) - behind - 1
-        number = self._turns_behind(index) - 1
-        if behind and self._turns_behind(index + 1) == number + 1:
-            return False  # the next message did not begin a turn
-        turn = self.turns[number]
-        *others, last = turn["content"]
-        self._spliced[number] = (turn, b"," + encode_quickly(members)[1:-1])
-        self.turns[number] = {**turn, "content": [*others, {**last, **members}]}
-        return True
+    def _put_breakpoints(self) -> None:
+        """Puts breakpoints into the last parts of the turns that their messages end."""
+        end, left = len(self.messages) - 1, []
+        for each in self.wanted:
+            index = each[0] - self.length + end + 1
+            mark, number = each[2], self._turns_behind(index) - 1
+            if index < end and self._turns_behind(index + 1) == number + 1:
+                left.append(each)  # the next message did not begin a turn
+                continue
+            turn = self.turns[number]
+            *others, last = turn["content"]
+            self._spliced[number] = (turn, mark.text)
+            self.turns[number] = {**turn, "content": [*others, {**last, **mark.members}]}
+        self.wanted = left
 
     def _turns_behind(self, index: int) -> int:
         """How many turns there were when a message was written."""
@@ -187,38 +186,42 @@ class WrittenTurns:
             self.digests = before.digests[: min([reused, *before._spliced, *spliced])]
             self._betas = [each for each in before._betas if each[0] < reused]
         for number in range(reused, len(self.turns)):
-            found = spliced.get(number)
-            text = encode_quickly(self.turns[number] if found is None else found[0])
+            text = encode_quickly(self.turns[number])
             if number:
                 pieces.append(b",")
                 size += 1
             size += len(text)
+            if number in spliced:
+                size -= len(spliced[number][1])
             self.ends.append(size)
-            pieces += (text,) if found is None else (text[:-3], found[1], text[-3:])
-        self.splices = [(self.ends[n] - 3, text) for n, (_, text) in sorted(spliced.items())]
+            pieces.append(text)
+        self.splices = {self.ends[number] - 3: text for number, (_, text) in spliced.items()}
         if before is not None and reused:
             pieces = before.bytes_of(reused, self.splices) + pieces
         self.start, self.text = len(head), b"".join([head, *pieces, tail])
         self._before = None  # so that no chain of earlier ones stays alive
         return self.text
 
-    def bytes_of(self, count: int, splices: list[tuple[int, bytes]]) -> list[Any]:
+    def bytes_of(self, count: int, splices: dict[int, bytes]) -> list[Any]:
         """The bytes of so many turns, in pieces, with other breakpoints."""
-        view, at, done, end = memoryview(self.text), self.start, 0, self.ends[count - 1]
-        gone = [(place, len(text), b"") for place, text in self.splices if place < end]
-        added = [(place, 0, text) for place, text in splices if place < end]
+        view, end = memoryview(self.text), self.ends[count - 1]
+        at = shift = self.start
         pieces: list[Any] = []
-        for place, left_out, text in sorted(gone + added):
-            behind = at + place - done
-            pieces += (view[at:behind], text)
-            at, done = behind + left_out, place
-        pieces.append(view[at : at + end - done])
+        for place in sorted({*self.splices, *splices}):
+            if place >= end:
+                break
+            gone, added = self.splices.get(place, b""), splices.get(place, b"")
+            if gone != added:
+                pieces += (view[at : shift + place], added)
+                at = shift + place + len(gone)
+            shift += len(gone)
+        pieces.append(view[at : shift + end])
         return pieces
 
     def places(self) -> list[int]:
         """Where each turn ends in the body."""
         places = [self.start + end for end in self.ends]
-        for place, text in self.splices:
+        for place, text in self.splices.items():
             for number in range(bisect_right(self.ends, place), len(places)):
                 places[number] += len(text)
         return places

@@ -60,7 +60,7 @@ def adapt(
     # JSON in canonical form may have blanks that the body has not, but never twice its letters.
     if least is not None and (size is None or 2 * size >= least):
         memory = recorder.memory
-        if (memory is not None and memory.reach is not None) or _has_letters(request, least):
+        if (memory is not None and memory.known is not None) or _has_letters(request, least):
             request = apply_caching(request, target, facts, recorder, owner)
     return Adapted(request, recorder, answer_adapter, target)
 

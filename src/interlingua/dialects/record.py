@@ -39,9 +39,16 @@ ReadMore = Callable[[list[Any], list[Message], Any], Iterator[Any]]
 last one, and yields behind each what the next has to be told, or `WITHIN`."""
 
 
-BreakpointIn = Callable[[Message, Cache], Wire | None]
-"""The members that a breakpoint at the end of a message adds to the last part of its turn; None
-where what is written for the message differs in more than that."""
+class Breakpoint(NamedTuple):
+    """The members that a breakpoint adds to a part, and their JSON behind others."""
+
+    members: Wire
+    text: bytes
+
+
+BreakpointIn = Callable[[Message, Cache], Breakpoint | None]
+"""The breakpoint at the end of a message, in the last part of its turn; None where what is written
+for the message differs in more than that."""
 
 
 class Counting(NamedTuple):

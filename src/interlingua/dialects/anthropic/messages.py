@@ -51,7 +51,7 @@ from interlingua.dialects.kernel.preserved import (
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, report_speaker
-from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.wire import Wire, encode_quickly
 from interlingua.dialects.kernel.words import FORM as DATA_URL
 from interlingua.dialects.kernel.words import (
     IMAGE_STARTS,
@@ -61,6 +61,7 @@ from interlingua.dialects.kernel.words import (
     text_in,
     url_of,
 )
+from interlingua.dialects.record import Breakpoint
 from interlingua.model import blocks as model
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
@@ -535,8 +536,8 @@ def _plain_text(message: Message) -> str | None:
     return block.text if message.changes is None else None
 
 
-def _plain_result(message: Message) -> list[Wire] | None:
-    """The part for a tool message with one result that is one text; None for all others."""
+def _result_text(message: Message) -> str | None:
+    """The text of a tool message with one result that is one text; None for all others."""
     content, metadata = message.content, message.metadata
     if len(content) != 1 or metadata.provider_raw is not None or metadata.diagnostics:
         return None
@@ -545,9 +546,15 @@ def _plain_result(message: Message) -> list[Wire] | None:
         return None
     if block.is_error or message.name is not None or message.changes is not None:
         return None
-    words = text.only_text(block.content)
+    return text.only_text(block.content)
+
+
+def _plain_result(message: Message) -> list[Wire] | None:
+    """The part for a tool message with one result that is one text; None for all others."""
+    words = _result_text(message)
     if not words:
         return None
+    block: Any = message.content[0]
     parts = [{"type": "text", "text": words}]
     part: Wire = {"type": "tool_result", "tool_use_id": block.tool_use_id, "content": parts}
     if block.cache is not None:
@@ -561,16 +568,18 @@ def _breakpoint(cache: Cache) -> Wire:
     return {"type": "ephemeral"} if cache.ttl is None else {"type": "ephemeral", "ttl": cache.ttl}
 
 
-_MARKED: dict[str | None, Wire] = {ttl: {"cache_control": _breakpoint(Cache(ttl))} for ttl in _TTLS}
+_BREAKPOINTS = {
+    ttl: Breakpoint(members, b"," + encode_quickly(members)[1:-1])
+    for ttl in _TTLS
+    for members in [{"cache_control": _breakpoint(Cache(ttl))}]
+}
 
 
-def breakpoint_in(message: Message, cache: Cache) -> Wire | None:
+def breakpoint_in(message: Message, cache: Cache) -> Breakpoint | None:
     """As `BreakpointIn`: for a text of the user, or a result that is one text."""
     role = message.role
-    plain = (_plain_text if role is _USER else _plain_result)(message)
-    if not plain or cache.ttl not in _TTLS or (role is not _USER and role is not _TOOL):
-        return None
-    return _MARKED[cache.ttl]
+    words = _result_text(message) if role is _TOOL else role is _USER and _plain_text(message)
+    return _BREAKPOINTS.get(cache.ttl) if words else None
 
 
 def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -> None:

@@ -15,7 +15,6 @@ from interlingua.model.base import Raw, Value, _defaults, same
 from interlingua.model.blocks import (
     TYPE_OF,
     Block,
-    Cache,
     DocumentBlock,
     ImageBlock,
     MediaBlock,
@@ -82,12 +81,8 @@ Paths = dict[int, list[tuple[str, Message | None]]]
 class WriteMemory(Protocol):
     """Writes messages one by one, from the first one on that was not written before."""
 
-    marked: dict[int, Any]
-    """Messages that cache breakpoints were added to, by identity, with and without them."""
-    reach: Any
-    """From where on the prompt is long enough to be cached."""
-
-    def take_breakpoint(self, message: Message, cache: Cache, behind: int) -> bool: ...
+    known: Any
+    """How the request before was marked with cache breakpoints."""
 
     def write(
         self, messages: tuple[Message, ...], turns: list[Any], writer: MessageWriter
