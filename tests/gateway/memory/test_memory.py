@@ -459,7 +459,7 @@ def test_calls_of_a_wire_without_ids_are_known_by_what_they_ask_for(
     """The first chat API of Cohere: a result repeats its call, and the history may not have it."""
     where = {"front": "cohere", "model": model}
     call = CALL.replace(signature="c2ln") if model.startswith("gemini") else CALL
-    answer = Response(Message.assistant([THOUGHT, *([TextBlock("I look.")] * with_history), call]))
+    answer = Response(Message.assistant([THOUGHT, TextBlock("I look."), call]))
     seen = v1_wire(answer)
     asks = {"name": "weather", "parameters": {"days": 2, "city": "Paris"}}
     first: dict[str, Any] = {"model": "m", "message": "How is it?"}

@@ -6,9 +6,11 @@ import asyncio
 import base64
 import http.client
 import json
+import time
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import anthropic
 import cohere
@@ -18,6 +20,7 @@ from botocore.exceptions import ClientError, EventStreamError
 from botocore.session import Session
 
 import interlingua as il
+from interlingua.costs.table import bundled
 from interlingua.gateway.keys.key_admin import Terms, issue
 from interlingua.gateway.server.drain import last_words
 from interlingua.gateway.shared.fronts import match, token_of
@@ -61,6 +64,21 @@ class Place(NamedTuple):
         report = json.loads(connection.getresponse().read())
         connection.close()
         return [each["code"] for each in report["losses"]]
+
+    def cost(self, headers: Any) -> Decimal | None:
+        """Of a request, as the log has it."""
+        for _ in range(200):
+            connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=20)
+            authorization = {"authorization": f"Bearer {self.token}"}
+            connection.request("GET", "/requests", headers=authorization)
+            rows = json.loads(connection.getresponse().read())["requests"]
+            connection.close()
+            for row in rows:
+                if row["id"] == headers["x-request-id"]:
+                    cost = (row["usage"] or {}).get("cost_usd")
+                    return None if cost is None else Decimal(cost)
+            time.sleep(0.02)
+        raise AssertionError("the request is not in the log")
 
 
 @pytest.fixture(scope="module")
@@ -269,6 +287,48 @@ def test_other_paths_are_no_fronts(path: str) -> None:
     assert match(path) is None
 
 
+# -- what a router chose --------------------------------------------------------------------------
+
+ROUTER = "bedrock:arn:aws:bedrock:us-east-1:123456789012:prompt-router/abc"
+CHOSEN = "us.anthropic.claude-sonnet-4-6"
+ROUTED: Any = {
+    "output": {"message": {"role": "assistant", "content": [{"text": "Hi"}]}},
+    "stopReason": "end_turn",
+    "usage": {"inputTokens": 1_000_000, "outputTokens": 0, "totalTokens": 1_000_000},
+    "metrics": {"latencyMs": 1},
+    "trace": {
+        "promptRouter": {"invokedModelId": f"arn:aws:bedrock:us-east-1::inference-profile/{CHOSEN}"}
+    },
+}
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/model/{}/converse"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_of_a_prompt_router_costs_what_the_model_it_chose_does(
+    place: Place, path: str, stream: bool
+) -> None:
+    place.upstream.answers = [_routed(stream)]
+    body: Any = {"messages": [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]}
+    if "{}" in path:
+        body = {"messages": [_said("Hello")]}
+        path = path.format(quote(ROUTER, safe="")) + "-stream" * stream
+    else:
+        body |= {"model": ROUTER, "stream": stream}
+    status, headers, data = place.post(path, body)
+    assert status == 200, data
+    usual = bundled().cost(f"bedrock:{CHOSEN}", input_tokens=1_000_000, output_tokens=0)
+    assert place.cost(headers) == usual.total
+
+
+def _routed(stream: bool) -> Exchange:
+    if not stream:
+        return Exchange("routed", "bedrock", "", body=json.dumps(ROUTED).encode())
+    response = il.dialect("bedrock").read_response(ROUTED)
+    writer = il.dialect("bedrock").stream_writer()
+    frames = [frame for event in il.unfold(response) for frame in writer.feed(event)]
+    return Exchange("routed", "bedrock", "", frames=(*frames, *writer.close()))
+
+
 # -- Cohere v1 ------------------------------------------------------------------------------------
 
 V1_TOOLS: Any = [
@@ -310,6 +370,26 @@ def test_older_clients_of_cohere_run_tools(place: Place, v1: cohere.Client, stre
     told = _v1_answer(v1, stream, {**asked, "tool_results": results})
     assert "clear" in told.text
     assert place.upstream.asked[-1].messages[-1].role is il.Role.TOOL
+
+
+@pytest.mark.parametrize("back", ["anthropic", "gemini", "openai-responses", "ollama"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_older_clients_of_cohere_send_back_the_history_of_an_answer(
+    v1: cohere.Client, back: str, stream: bool
+) -> None:
+    """Or none of it; models that sign their calls get them signed."""
+    asked: Any = {"model": f"back-{back}", "message": "What weather?", "tools": V1_TOOLS}
+    first = _v1_answer(v1, stream, asked)
+    assert [turn.role for turn in first.chat_history] == ["USER", "CHATBOT"]
+    results = [{"call": call, "outputs": [{"sky": "clear"}]} for call in first.tool_calls]
+    alone = _v1_answer(v1, stream, {**asked, "tool_results": results})
+    more = {**asked, "message": "", "chat_history": first.chat_history, "tool_results": results}
+    told = _v1_answer(v1, stream, more)
+    assert "clear" in alone.text
+    assert "clear" in told.text
+    roles = ["USER", "CHATBOT", "TOOL", "CHATBOT"]
+    assert [turn.role for turn in told.chat_history] == roles
+    assert told.chat_history[-1].message == told.text
 
 
 def _v1_answer(client: cohere.Client, stream: bool, asked: Any) -> Any:

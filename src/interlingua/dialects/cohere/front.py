@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from interlingua.dialects.cohere.response import write_response
 from interlingua.dialects.cohere.stream import StreamReader
 from interlingua.dialects.cohere.tables import NAME
-from interlingua.dialects.front import Front, NamedEnding, StreamWrapper, Wrapping
+from interlingua.dialects.front import Filler, Front, NamedEnding, StreamWrapper, Wrapping
 from interlingua.dialects.kernel.preserved import FORM
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -54,10 +54,12 @@ FRONT = Front(
 
 
 def as_v1(response: Response) -> Response:
-    """The answer as one of v1, whatever wrote it."""
+    """The answer as one of v1, whatever wrote it: with itself as the last turn of its history."""
     own = (response.raw or {}).get(NAME)
     own_raw = own if isinstance(own, dict) else {}
-    form = {**own_raw.get(FORM, {}), "version": 1}
+    form = own_raw.get(FORM, {})
+    if form.get("version") != 1:
+        form = {**form, "version": 1, "history": [], "echo": True}
     return response.replace(raw={**(response.raw or {}), NAME: {**own_raw, FORM: form}})
 
 
@@ -67,11 +69,43 @@ def v1_wire(response: Response) -> Wire:
     return wire
 
 
+class HistoryFiller(Filler):
+    """Adds the turns before it to the history of an answer: clients send it back with the results
+    of calls."""
+
+    def __init__(self, request: bytes) -> None:
+        try:
+            asked = _decode(request)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            asked = None
+        asked = asked if isinstance(asked, dict) else {}
+        before = asked.get("chat_history")
+        self._turns: list[Any] = [*before] if isinstance(before, list) else []
+        if asked.get("message"):
+            self._turns.append({"role": "USER", "message": asked["message"]})
+        if asked.get("tool_results"):
+            self._turns.append({"role": "TOOL", "tool_results": asked["tool_results"]})
+
+    def whole(self, wire: Wire) -> Wire:
+        history = wire.get("chat_history")
+        if not isinstance(history, list) or len(history) != 1:
+            return wire  # Cohere's own
+        return {**wire, "chat_history": [*self._turns, *history]}
+
+    def frames(self, data: bytes) -> bytes:
+        """The turns before the answer go with the last frame, where `V1Stream` takes them."""
+        if b'"message-end"' not in data:
+            return data
+        turns = b'"chat_history":%s,' % _encode(self._turns)
+        return data.replace(b'{"type":"message-end",', b'{"type":"message-end",' + turns)
+
+
 class V1Stream(StreamWrapper):
     """Frames of v2, as lines of v1; those of v1 stay what they are."""
 
     def __init__(self) -> None:
         self._decoder = sse.Decoder()
+        self._turns: list[Any] = []
         self._reader = StreamReader()
         self._calls: dict[int, int] = {}
 
@@ -82,6 +116,8 @@ class V1Stream(StreamWrapper):
             if isinstance(wire, dict) and "event_type" in wire:
                 lines.append(wire)
                 continue
+            if isinstance(wire, dict):
+                self._turns = wire.pop("chat_history", self._turns)
             for event in self._reader.feed(frame):
                 lines += self._lines(event)
             if isinstance(wire, dict) and wire.get("type") == "message-end":
@@ -101,7 +137,8 @@ class V1Stream(StreamWrapper):
             case ToolUseInputDelta() if event.index in self._calls:
                 return [_chunk({"index": self._calls[event.index], "parameters": event.text})]
             case MessageComplete():
-                return _end(v1_wire(event.response))
+                wire = v1_wire(event.response)
+                return _end({**wire, "chat_history": [*self._turns, *wire["chat_history"]]})
             case StreamError():
                 failed = {"finish_reason": "ERROR", "error": event.error.message}
                 response = {"text": "", "finish_reason": "ERROR"}
@@ -139,5 +176,14 @@ class V1Wrapping(Wrapping):
         return V1Stream()
 
 
-HOSTED = (replace(FRONT, paths={"/v1/chat": "generate"}, wrapping=V1Wrapping(), restyle=as_v1),)
+HOSTED = (
+    replace(
+        FRONT,
+        paths={"/v1/chat": "generate"},
+        wrapping=V1Wrapping(),
+        restyle=as_v1,
+        filler=HistoryFiller,
+        fills_frames=True,
+    ),
+)
 """The older version."""

@@ -339,6 +339,7 @@ def _read_history(wire: Wire, preserved: Preserved) -> None:
 
 
 def _echo(wire: Wire) -> Wire:
+    """The answer as a turn of the history."""
     turn = {"role": "CHATBOT", "message": wire["text"]}
     return {**turn, "tool_calls": wire["tool_calls"]} if wire.get("tool_calls") else turn
 

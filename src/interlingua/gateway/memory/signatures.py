@@ -173,8 +173,9 @@ def texts_of(content: Sequence[Block]) -> list[TextBlock]:
 
 
 def words_of(message: Message) -> tuple[str, ...]:
-    """What identifies a turn without ids: its text and its calls, in digests."""
-    return digest_of(message.content), *map(arguments, calls_in(message))
+    """What identifies a turn without ids, in digests: its calls, since a client may repeat them
+    without the text beside them; its text where it has none."""
+    return tuple(map(arguments, calls_in(message))) or (digest_of(message.content),)
 
 
 def asked_before(messages: Sequence[Message], end: int) -> str:
