@@ -148,6 +148,21 @@ def test_editions_and_other_names_find_their_model() -> None:
 
 
 @pytest.mark.requirement("S002-69", "S002-72")
+@pytest.mark.parametrize(
+    ("model", "answered_by", "expected"),
+    [
+        ("openai:gpt-4o", "gpt-4o-mini", "openai:gpt-4o"),
+        ("openrouter:openrouter/auto", "openai/gpt-4o", "openrouter:openai/gpt-4o"),
+        ("openrouter:openrouter/auto", "no-such-model", "openrouter:openrouter/auto"),
+        ("openrouter:openrouter/auto", None, "openrouter:openrouter/auto"),
+    ],
+)
+def test_a_router_is_priced_as_the_model_that_it_chose(
+    model: str, answered_by: str | None, expected: str
+) -> None:
+    assert bundled().priced_as(model, answered_by) == expected
+
+
 @pytest.mark.parametrize("version", versions())
 def test_the_tables_of_the_package_are_sound(version: str) -> None:
     table = bundled(version)

@@ -97,7 +97,7 @@ def with_provenance(response: Response, target: Target) -> Response:
         model=target.model,
         provider=target.provider.key,
         protocol=target.dialect.name,
-        usage=with_cost(message.metadata.usage, target.model),
+        usage=with_cost(message.metadata.usage, target.model, message.metadata.response_model),
     )
     return response.replace(message=message.replace(metadata=metadata))
 
@@ -414,7 +414,7 @@ async def _error_body(reply: Reply) -> bytes:
         reply.close()
 
 
-def with_cost(usage: Usage | None, model: str) -> Usage | None:
+def with_cost(usage: Usage | None, model: str, answered_by: str | None = None) -> Usage | None:
     """The usage with its cost, unless the provider gave one or it cannot be known."""
     if usage is None or usage.cost_usd is not None or not usage.is_known:
         return usage
@@ -423,6 +423,7 @@ def with_cost(usage: Usage | None, model: str) -> Usage | None:
     from interlingua.profiles.names import UnknownModelError
 
     try:
+        model = _prices().priced_as(model, answered_by)
         return priced(usage, model, _prices(), None, hour_cache_tokens(usage))
     except (UnknownModelError, ValueError):
         return usage

@@ -56,7 +56,8 @@ def reprice(
             yield Repriced(message, old, None, version, usage, "the message names no model")
             continue
         try:
-            cost = cost_of(usage, model, table, message.created_at if then else None)
+            by = table.priced_as(model, message.metadata.response_model)
+            cost = cost_of(usage, by, table, message.created_at if then else None)
         except (UnknownModelError, UnknownCostError, ValueError) as error:
             yield Repriced(message, old, None, version, usage, str(error))
             continue
@@ -110,7 +111,9 @@ def cost_by(messages: Iterable[Message], key: Key) -> dict[str | None, SpendGrou
     for message in messages:
         usage = message.metadata.usage
         if usage is not None and usage.is_known:
-            lacks = bool(unpriced_parts(usage, message.metadata.model, prices))
+            model, answered_by = message.metadata.model, message.metadata.response_model
+            by = None if model is None else prices.priced_as(model, answered_by)
+            lacks = bool(unpriced_parts(usage, by, prices))
             groups.setdefault(group_of(message), SpendGroup()).add(usage, lacks)
     return in_order(groups)
 

@@ -282,6 +282,14 @@ class PriceTable:
             raise unknown(model, f"price table {self.version}", self._ids)
         return id
 
+    def priced_as(self, model: str, answered_by: str | None) -> str:
+        """The model that an answer is priced by: the one that answered, where the one that was
+        asked has no price, such as a router."""
+        if answered_by is None or model in self:
+            return model
+        other = f"{model.partition(':')[0]}:{answered_by}"
+        return other if other in self else model
+
     def __getitem__(self, model: str) -> ModelPrice:
         return self.entries[self.find(model)]
 

@@ -60,10 +60,15 @@ def test_an_adapter_says_what_its_model_can_do_in_this_dialect(dialect: str) -> 
 def test_a_model_that_nobody_described_can_do_what_its_provider_can() -> None:
     spoken = Adapter("anthropic:claude-of-next-year")
     assert spoken.capabilities.supports_tools
-    message = spoken.from_wire_response(answer("anthropic", 1), CONTEXT)
+    wire = answer("anthropic", 1)
+    message = spoken.from_wire_response({**wire, "model": "claude-of-next-year"}, CONTEXT)
     assert message.metadata.usage is not None
     assert message.metadata.usage.cost_usd is None, "an unknown price is never a zero"
     assert "no_price" in {found.type for found in message.metadata.diagnostics}
+    chosen = spoken.from_wire_response(wire, CONTEXT).metadata
+    assert chosen.response_model == "claude-sonnet-4-6"
+    assert chosen.usage is not None
+    assert chosen.usage.cost_usd == Decimal("0.000654"), "what the model that answered costs"
 
 
 @pytest.mark.requirement("S002-73", "S002-71")

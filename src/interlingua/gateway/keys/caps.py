@@ -710,11 +710,12 @@ class Caps:
             return reservation.reserved.amount, reservation.reserved.tokens
         if usage is None or outcome.error is not None or usage.output_tokens is None:
             usage = self._guessed(usage, exchange, reservation.worst)
-            cost = self.tariffs.cost(model, usage, arrival.at)
+            cost = self.tariffs.cost(model, usage, arrival.at, outcome.answered_by)
         else:
             cost = outcome.cost
             if cost is None:
-                cost = outcome.cost = self.tariffs.cost(model, usage, arrival.at)
+                cost = self.tariffs.cost(model, usage, arrival.at, outcome.answered_by)
+                outcome.cost = cost
         tokens = (usage.prompt_tokens or 0) + (usage.output_tokens or 0)
         if cost is None:
             return reservation.reserved.amount, tokens  # nothing, where there was no price at all

@@ -45,13 +45,18 @@ class Pricer:
     def version(self) -> str:
         return self.table.version
 
-    def cost(self, usage: Usage, model: str, at: datetime) -> Decimal | None:
-        """In US dollars; None where it cannot be known."""
+    def cost(
+        self, usage: Usage, model: str, at: datetime, answered_by: str | None = None
+    ) -> Decimal | None:
+        """In US dollars; None where it cannot be known. A model without a price, such as a router,
+        costs what the model that answered does."""
         if usage.plausible() is not usage:
             return None
         known = self._known.get(model)
         if known is None or not known.since <= at < known.until:
             known = self._look_up(model, at.astimezone(UTC))
+            if known is None and (by := self.table.priced_as(model, answered_by)) != model:
+                return self.cost(usage, by, at)
         fresh, output = usage.input_tokens, usage.output_tokens
         if known is None or fresh is None or output is None or not usage.is_plain:
             try:
@@ -173,9 +178,11 @@ class Tariffs:
         ]
         return max(0, min(fitting, default=0))
 
-    def cost(self, model: str, usage: Usage, at: datetime) -> Decimal | None:
+    def cost(
+        self, model: str, usage: Usage, at: datetime, answered_by: str | None = None
+    ) -> Decimal | None:
         """The exact cost in dollars; None where it cannot be known."""
-        return self._pricer.cost(usage, model, at)
+        return self._pricer.cost(usage, model, at, answered_by)
 
     def credible(self, model: str, usage: Usage, worst: Worst, loops: int = LOOPS) -> bool:
         """Whether the reported usage is possible. A count beyond the model's limits is not

@@ -98,6 +98,7 @@ class TranslatedStream:
             outcome.usage = metadata.usage or outcome.usage
             outcome.stop_reason = metadata.stop_reason
             outcome.cache = metadata.cache_diagnosis
+            outcome.answered_by = metadata.response_model
             return MessageComplete(self._echo_of(self.complete), choice=event.choice)
         if kind is StreamError:
             self.error = shown(event.error, self._secrets)  # type: ignore[union-attr]  # by its kind
@@ -235,7 +236,7 @@ class PassthroughStream:
         if passthrough.end.is_last and stop_reason is None and passthrough.error is None:
             stop_reason = StopReason.OTHER  # `[DONE]`, and not a word why
         outcome.usage, outcome.stop_reason = usage, stop_reason
-        outcome.cache = passthrough.cache
+        outcome.cache, outcome.answered_by = passthrough.cache, passthrough.answered_by
         if self._counter is not None and (usage is None or outcome.error is not None):
             outcome.heard = self._counter.count()
 

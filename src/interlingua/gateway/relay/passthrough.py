@@ -55,6 +55,7 @@ class Passthrough:
         self.usage: Usage | None = None
         self.stop_reason: StopReason | None = None
         self.response: Response | None = None
+        self.answered_by: str | None = None
         self.cache: CacheDiagnosis | None = None
         """Why the prompt cache was hit or missed, as the provider says."""
         self.error: ProviderError | None = None
@@ -213,7 +214,7 @@ class Passthrough:
             metadata = event.response.message.metadata
             self.usage = metadata.usage or self.usage
             self.stop_reason = metadata.stop_reason or self.stop_reason
-            self.cache = metadata.cache_diagnosis
+            self.cache, self.answered_by = metadata.cache_diagnosis, metadata.response_model
             self.response = event.response
         elif isinstance(event, StreamError):
             self.error = event.error

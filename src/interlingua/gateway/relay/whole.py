@@ -104,6 +104,7 @@ async def answer_of(
     if principal.metered:
         exchange.outcome.heard = len(body)
     exchange.outcome.cache = metadata.cache_diagnosis
+    exchange.outcome.answered_by = metadata.response_model
     used, id = (metadata.usage, metadata.stop_reason), metadata.response_id
     _note_usage(gateway, exchange, target, *used, response_id=id)
     if inbound.to_keep is not None and gateway.responses is not None:
@@ -150,7 +151,8 @@ def _note_usage(
         usage = usage.replace(service_tier="batch")
     outcome.usage, outcome.stop_reason = usage, stop_reason
     if gateway.pricer is not None and usage is not None:
-        outcome.cost = gateway.pricer.cost(usage, target.model, exchange.arrival.at)
+        at, by = exchange.arrival.at, outcome.answered_by
+        outcome.cost = gateway.pricer.cost(usage, target.model, at, by)
     if outcome.compared is not None:
         note_cache(gateway, exchange, response_id)
 

@@ -164,6 +164,8 @@ class Outcome(msgspec.Struct):
     code: str | None = None
     """Why we refused it ourselves, in a word."""
     usage: Usage | None = None
+    answered_by: str | None = None
+    """The name of the model that answered, where its provider says it."""
     cost: Decimal | None = None
     stop_reason: StopReason | None = None
     tries: tuple[Attempt, ...] = ()

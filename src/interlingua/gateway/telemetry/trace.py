@@ -377,7 +377,7 @@ class Tracer:
         usage, target = outcome.usage, decision.target
         if outcome.cost is not None or usage is None or target is None:
             return outcome.cost
-        return self.pricer.cost(usage, target.model, arrival.at)
+        return self.pricer.cost(usage, target.model, arrival.at, outcome.answered_by)
 
     def _event(self, exchange: Exchange, elapsed: float, cost: Decimal | None) -> EventRow | None:
         """Skips requests that reached no provider, and turns, which are in their session's

@@ -16,7 +16,7 @@ from typing import Any
 
 from interlingua.adapt.fit.answers import AnswerAdapter
 from interlingua.costs.cost import cost_of, differs, priced, rounds_beside
-from interlingua.costs.table import PriceTable
+from interlingua.costs.table import PriceTable, bundled
 from interlingua.dialects.framing import decoder
 from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect, traits_of
@@ -101,7 +101,9 @@ def assemble(
     if usage is None or usage.total_tokens is None:
         usage = _estimated(message, model, usage or Usage(), context, found)
     if usage is not None:
-        usage = _priced(usage, model, protocol, context, prices, found)
+        table = bundled() if prices is None else prices
+        by = table.priced_as(model, metadata.response_model)
+        usage = _priced(usage, by, protocol, context, table, found)
         if context.latency_ms is not None:
             usage = usage.replace(latency_ms=context.latency_ms)
     if context.tools is not None:
@@ -182,7 +184,7 @@ def _priced(
     model: str,
     protocol: str,
     context: RequestContext,
-    prices: PriceTable | None,
+    prices: PriceTable,
     found: list[Diagnostic],
 ) -> Usage:
     at = context.at or context.clock()
