@@ -194,6 +194,7 @@ SAMPLES: dict[str, Any] = {
     "jsonPath": "$.a",
     "start_index": 0,
     "end_index": 2,
+    "role": "model",
     "text": "word",
     "schema": {"type": "object"},
     "parameters": {"type": "object"},
@@ -202,6 +203,7 @@ SAMPLES: dict[str, Any] = {
 """Values of fields for which any other would not do."""
 BESIDE: dict[str, dict[str, Any]] = {
     "tool_name": {"role": "tool"},
+    "role": {"parts": [{"text": "hi"}]},
     "jsonPath": {"stringValue": "word"},
     **{f"{kind}Value": {"jsonPath": "$.a"} for kind in ("bool", "null", "number", "string")},
     "url_citation": {"url": "https://example.com/a"},
@@ -227,7 +229,7 @@ def sample(hint: Any, name: str = "", depth: int = 0) -> Wire:
     if kind == "list":
         return [sample(of, name, depth + 1)]
     if kind == "map":
-        return {"k": sample(of, "", depth + 1)}
+        return {"k": "word" if name == "metadata" and of is Any else sample(of, "", depth + 1)}
     if kind == "struct":
         return minimal(of, depth + 1) or _filled(of, depth + 1)
     value = SAMPLES.get(name, _PLAIN.get(of, {"k": "word"}))
@@ -684,6 +686,13 @@ def _cited(chunk: Wire) -> tuple[Wire, Steps]:
     return {"candidates": [candidate]}, ("candidates", 0, "groundingMetadata", "groundingChunks", 0)
 
 
+def _chosen(choice: Wire) -> tuple[Wire, Steps]:
+    """A request for an interaction with a choice of tools."""
+    way: Steps = ("generation_config", "tool_choice", "allowed_tools")
+    body = {"model": "m", "input": "hi", way[0]: {way[1]: {way[2]: choice}}}
+    return body, way
+
+
 def _in_pieces(call: Wire) -> tuple[list[Wire], Steps]:
     """A stream in which a call's arguments come in pieces."""
     calls = [{"name": "f", "id": "call_1", "willContinue": True}, call, {}]
@@ -751,6 +760,7 @@ ROOTS: dict[str, tuple[Root, ...]] = {
     "gemini-interactions": (
         Root("request", f"{_INTERACTIONS}CreateModelInteraction"),
         Root("request", f"{_INTERACTIONS}CreateAgentInteraction"),
+        Root("request", f"{_INTERACTIONS}AllowedTools", _chosen),
         Root("response", f"{_INTERACTIONS}Interaction"),
         Root("frame", f"{_INTERACTIONS}InteractionSSEEvent", streamed("gemini-interactions")),
     ),
