@@ -8,7 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -386,3 +388,39 @@ def test_a_global_default_is_recorded_as_one(provider: Provider, home: Path) -> 
         (row,) = store.sessions()
         (decided,) = store.events(row.id, 0, 10, ["route.decided"])
     assert decided.payload["chain"][-1]["policy"] == "global_default"
+
+
+class OneDown(Provider):
+    """Is overloaded for one model."""
+
+    def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
+        if wire["model"] == OPENAI.partition(":")[2]:
+            self.requests.append(wire)
+            handler.send_response(503)
+            handler.send_header("content-length", "0")
+            handler.end_headers()
+            return
+        super().answer(handler, dialect, wire)
+
+
+def test_a_route_asks_its_pool_and_then_its_fallbacks(home: Path, store: Store) -> None:
+    """As `/v1` does: for `-m`, for one message with `@`, for the default, and when resumed."""
+    down, up = OPENAI.partition(":")[2], ANTHROPIC.partition(":")[2]
+    with OneDown() as provider:
+        provider.configure(home)
+        (home / "gateway.toml").write_text(
+            f'default_model = "sure"\n[routes.sure]\nmodel = "{OPENAI}"\n'
+            f'fallbacks = ["{ANTHROPIC}"]\nretries = 0\n'
+            f'[routes.pool]\nmodels = [{{model = "{OPENAI}"}}, {{model = "{ANTHROPIC}"}}]\n'
+        )
+        first = [(), ("-m", "sure"), ("-m", "pool")]
+        for arguments in (*first, ("-c",)):
+            provider.requests.clear()
+            done = chat(home, *arguments, "hi")
+            assert (done.returncode, provider.requests[-1]["model"]) == (0, up), done.stderr
+            answer = list(store.messages(store.sessions()[0].id))[-1]
+            assert answer.metadata.model == ANTHROPIC, "the one that answered"
+        provider.requests.clear()
+        assert chat(home, "-m", OPENAI, "hi").returncode != 0, "a model alone"
+        assert {wire["model"] for wire in provider.requests} == {down}
+        assert chat(home, "-m", OPENAI, "@sure hi").returncode == 0

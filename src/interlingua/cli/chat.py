@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,17 +21,20 @@ from interlingua.cli.options import gateway_file, store_option
 from interlingua.cli.stores import find_session, opened
 from interlingua.errors import InterlinguaError, ReadError, found
 from interlingua.model.exchange import Options
-from interlingua.model.message import Role
+from interlingua.model.message import Message, Role
+from interlingua.sessions.core import ROUTE_NAME
 from interlingua.sessions.holding import is_under_way
-from interlingua.sessions.session import AsyncSession
+from interlingua.sessions.session import AsyncSession, AsyncTurn
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store
 from interlingua.store.rows import SessionRow
 
 if TYPE_CHECKING:
+    from interlingua.agents.chat.chat import ChatEvent
     from interlingua.cli.chat_loop import Question
     from interlingua.client.client import AsyncClient
     from interlingua.client.structured import Shape
+    from interlingua.gateway.settings import Settings
     from interlingua.tools.confirm import Confirm
     from interlingua.tools.dispatch import Dispatcher
     from interlingua.tools.mcp import McpServers
@@ -228,6 +232,11 @@ class Talk:
         names = [alias for alias, id in aliases.items() if id == model]
         return min(names, key=len) if names else model.partition(":")[2]
 
+    def answered_by(self, turn: AsyncTurn) -> str:
+        """The model that wrote the last answer of a turn; a fallback of its route may have."""
+        last = turn.answers[-1].metadata.model if turn.answers else None
+        return self.named(last or turn.model)
+
     async def begin(self, row: SessionRow | None) -> None:
         """A new session, or one that is there; with the model that was asked for."""
         chat_options = self.chat_options
@@ -252,7 +261,7 @@ class Talk:
             self._use(session)
             self._made = session.id
             if chat_options.model is not None:
-                await session.swap(chat_options.model)  # what was asked for comes before any rule
+                await self.swap(chat_options.model)  # what was asked for comes before any rule
         if chat_options.dialect is not None:
             self.dialects[self._named(chat_options.model or self.model)] = chat_options.dialect
 
@@ -274,6 +283,22 @@ class Talk:
         self.session = session
         self.title = session.row.name
         self.chat = AsyncChat(session, self.client, self.dispatcher)
+
+    async def swap(self, name: str | None) -> None:
+        """Change the model of the next turn; a name may be that of a route."""
+        await self.session.swap(name)
+        policy = {**(self.session.row.routing_policy or {}), ROUTE_NAME: name}
+        changed = await self.store.update_session(self.session.id, routing_policy=policy)
+        self.session._core.row = changed
+
+    def say(self, message: Message | None) -> AsyncGenerator[ChatEvent, None]:
+        """One turn, or with None the last one again; if its model was named by a route, the pool
+        and the fallbacks of the route are asked."""
+        routed: Any = self.client
+        is_routed = hasattr(routed, "meter") and self.model not in self.dialects
+        if is_routed and (message is not None or routed.meter.route_name is None):
+            routed.name_route(self.session, message)
+        return self.chat.resume() if message is None else self.chat.say(message)
 
     def _named(self, model: str) -> str:
         return self.setup.router.config().names.require(model)
@@ -361,7 +386,27 @@ def own_setup() -> Setup:
         default = None
     if default is not None:
         default = meant(default) or targets.find(default).model
-    return Setup(prices=prices, known=targets.providers, routes=meant, default=default)
+    routed = partial(_routed, settings)
+    return Setup(
+        prices=prices, known=targets.providers, routes=meant, default=default, routed=routed
+    )
+
+
+def _routed(settings: Settings, client: AsyncClient) -> AsyncClient:
+    """Asks as the routes of the gateway's settings say. Without the extra `gateway`, a route is
+    its first model."""
+    if not settings.routes and not any(each.keys for each in settings.providers.values()):
+        return client
+    try:
+        from interlingua.gateway.gateway import Gateway
+        from interlingua.gateway.sessions.metered_client import MeteredClient
+    except ModuleNotFoundError:
+        return client
+    from interlingua.gateway.shared.state import Principal
+
+    asker = client.asker
+    gateway = Gateway(settings, targets=asker.targets, transport=asker.transport)
+    return MeteredClient(gateway, Principal())
 
 
 @asynccontextmanager

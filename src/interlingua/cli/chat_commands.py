@@ -261,7 +261,7 @@ class Commands:
             case ["show"]:
                 self.screen.lines(self.talk.session.show())
             case ["-"]:
-                await self.talk.session.swap(None)
+                await self.talk.swap(None)
                 self.screen.line(self._present())
             case [name]:
                 await self._change(name, dialect)
@@ -285,7 +285,7 @@ class Commands:
             plan = await talk.session.plan(model)
             self._tell(plan)
             if plan.refusal is None and await self._agreed(plan):
-                await talk.session.swap(model)
+                await talk.swap(name)
                 screen.mark_shown(plan.report)
                 done = True
         finally:

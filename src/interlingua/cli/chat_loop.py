@@ -79,7 +79,7 @@ async def ask_once(
         await talk.wait(screen.note)
         await _choose(talk, screen)
         await talk.name(question.title())
-        parts = talk.chat.say(message)
+        parts = talk.say(message)
         code = 0
         try:
             if not await shown_turn(talk, screen, parts):
@@ -95,7 +95,7 @@ async def ask_once(
         if as_json:
             _put_last(talk)
         elif code == 0 and sys.stderr.isatty():
-            screen.ended(talk.chat.turn.answers, talk.named(talk.chat.turn.model))
+            screen.ended(talk.chat.turn.answers, talk.answered_by(talk.chat.turn))
         if code == 0 and talk.shape is not None:
             return _checked(talk, screen)
     return code
@@ -107,7 +107,7 @@ async def _choose(talk: Talk, screen: Screen) -> None:
     model = talk.chat_options.model
     if model is not None and not talk.is_new:
         plan = await talk.session.plan(model)
-        await talk.session.swap(model)
+        await talk.swap(model)
         screen.losses(plan.report)
 
 
@@ -380,7 +380,7 @@ class ChatLoop:
         before = talk.chat.turn
         # The user decides whether to try again; no other model is tried without asking.
         talk.setup.router.availability = Availability()
-        parts = talk.chat.resume() if message is None else talk.chat.say(message)
+        parts = talk.say(message)
         try:
             with silent_keys():
                 done = await shown_turn(talk, screen, parts)
@@ -395,7 +395,7 @@ class ChatLoop:
         if not done:
             screen.warn("stopped; the part that arrived is stored")
         elif turn is not None:
-            screen.ended(turn.answers, talk.named(turn.model))
+            screen.ended(turn.answers, talk.answered_by(turn))
 
     async def allowed(self, question: Confirmation) -> bool:
         """Whether a tool may run; one question at a time."""

@@ -74,9 +74,9 @@ def is_composed(message: Message) -> bool:
 
 _IDS = Ulids()
 INTERRUPTED = "interrupted: the program ended before the answer did"
-DEFAULT, STICKY = "default_model", "sticky"
-"""What a session keeps in `routing_policy`: the model it began with, and whether the active one was
-chosen with `/model`."""
+DEFAULT, STICKY, ROUTE_NAME = "default_model", "sticky", "route"
+"""Entries of a session's `routing_policy`: the model it began with, whether the active one was
+chosen with `/model`, and the name by which it was chosen, which may be a route of the gateway."""
 
 
 class LastTurn(NamedTuple):

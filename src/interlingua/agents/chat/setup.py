@@ -85,11 +85,14 @@ class Setup:
         known: Mapping[str, Provider] | None = None,
         routes: Routes = lambda name: None,
         default: str | None = None,
+        routed: Callable[[AsyncClient], AsyncClient] = lambda client: client,
     ) -> None:
-        """`known`, `routes` and `default` are those of the gateway's settings, if there are any."""
+        """`known`, `routes` and `default` are those of the gateway's settings, if there are any;
+        `routed` gives a client that asks the whole pool of a route, and its fallbacks."""
         self.environ = os.environ if environ is None else environ
         self.prices = prices
         self._default = default
+        self._routed = routed
         self.providers: dict[str, Provider] = dict(known or providers(own_path()))
         self.model_lookup = ModelLookup(self.providers)
         self.registry = OwnRegistry(known_registry().entries.values(), self.providers, routes)
@@ -154,7 +157,8 @@ class Setup:
         keys: dict[str, Key] = {}
         if self.provides_box():
             places[BOX], keys[BOX] = _box_url, _box_key
-        return AsyncClient(self.providers, environ=self.environ, base_urls=places, keys=keys)
+        client = AsyncClient(self.providers, environ=self.environ, base_urls=places, keys=keys)
+        return self._routed(client)
 
     def provides_box(self) -> bool:
         """Whether the bundled local model is ours to start, and not where the user says."""

@@ -14,7 +14,6 @@ from starlette.responses import Response
 from interlingua.costs.table import PriceTable
 from interlingua.events.catalogue import ALIASES, CATALOGUE
 from interlingua.gateway.sessions.live import event_json, plain, turn_of, watch_session
-from interlingua.gateway.sessions.turns import ROUTE_NAME
 from interlingua.gateway.shared import feed
 from interlingua.gateway.shared.bodies import (
     ChangedSession,
@@ -32,7 +31,7 @@ from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.state import Principal
 from interlingua.model.events import WIRE_NAMES
 from interlingua.model.ids import is_ulid
-from interlingua.sessions.core import Core
+from interlingua.sessions.core import ROUTE_NAME, Core
 from interlingua.sessions.effects import SessionError
 from interlingua.sessions.session import AsyncSession
 from interlingua.sessions.setting import setting_of

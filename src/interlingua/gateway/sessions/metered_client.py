@@ -27,7 +27,11 @@ from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Princi
 from interlingua.model.events import Event, UsageUpdate
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.model.losses import Report
+from interlingua.model.message import Message
 from interlingua.model.reasons import because
+from interlingua.routing.swap import split_override
+from interlingua.sessions.core import ROUTE_NAME
+from interlingua.sessions.session import AsyncSession
 from interlingua.store.requests import SESSIONS
 
 T = TypeVar("T")
@@ -73,6 +77,17 @@ class MeteredClient(AsyncClient):
         client = MeteredClient(meter._gateway, meter.principal, meter._session_id)
         client.meter.route_name = route_name
         return client
+
+    def name_route(
+        self, session: AsyncSession, message: Message | None = None, override: str | None = None
+    ) -> None:
+        """Ask as the route says by whose name the model of a turn is asked for, if it is one's."""
+        if override is None and message is not None:
+            override = split_override(message.text)[0]
+        if override is None and session.model is None:
+            override = self.meter._gateway.settings.default_model
+        policy = session.row.routing_policy or {}
+        self.meter.route_name = override or policy.get(ROUTE_NAME)
 
     async def hold(self, model: str, request: Request) -> None:
         """Set aside what the first call may cost; `Refusal` where that is too much."""

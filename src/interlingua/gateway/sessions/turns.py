@@ -30,7 +30,6 @@ from interlingua.model.message import Message
 from interlingua.profiles.names import nearest
 from interlingua.routing.registry import ModelEntry
 from interlingua.routing.router import PolicyFile, Router
-from interlingua.routing.swap import split_override
 from interlingua.sessions.session import AsyncCall, AsyncSession, AsyncTurn
 from interlingua.sessions.setting import LOCAL
 from interlingua.sessions.setting import registry as known_registry
@@ -39,8 +38,6 @@ from interlingua.store.errors import ConflictError
 
 logger = logging.getLogger(__name__)
 
-ROUTE_NAME = "route"
-"""Where a session's policy says by which name its model was chosen."""
 MOST = 1000
 """Turns at a time, in one worker."""
 
@@ -178,7 +175,7 @@ class Turns:
         self._running[session_id] = running = RunningTurn(_NOT_YET, client)
         try:
             session = await self._open(running, session_id, principal)
-            client.meter.route_name = self.route_name(session, message, override)
+            client.name_route(session, message, override)
             model = override or session.model or self.router.config().global_default
             if model is not None:
                 await self._hold(client, session, model, message, options)
@@ -194,18 +191,6 @@ class Turns:
             self._running.pop(session_id, None)
             await client.release()
             raise
-
-    def route_name(
-        self, session: AsyncSession, message: Message | None = None, override: str | None = None
-    ) -> str | None:
-        """The name by which the model of a turn is asked for, which may be that of a route."""
-        if override is None and message is not None:
-            override = split_override(message.text)[0]
-        if override is not None:
-            return override
-        if session.model is None:
-            return self.gateway.settings.default_model
-        return (session.row.routing_policy or {}).get(ROUTE_NAME)
 
     async def _open(
         self, running: RunningTurn, session_id: str, principal: Principal

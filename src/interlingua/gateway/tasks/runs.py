@@ -26,7 +26,7 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.keys.keys import is_loopback
 from interlingua.gateway.sessions.api import OWNER, TASK
 from interlingua.gateway.sessions.metered_client import Meter, MeteredClient, call_error
-from interlingua.gateway.sessions.turns import MOST, ROUTE_NAME, FullError, Turns
+from interlingua.gateway.sessions.turns import MOST, FullError, Turns
 from interlingua.gateway.settings import Settings, Tasks
 from interlingua.gateway.shared.bodies import text_of
 from interlingua.gateway.shared.callers import ApiError
@@ -34,6 +34,7 @@ from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.gateway.tasks.feeds import Feeds, Questions
 from interlingua.gateway.tasks.overview import Overview
 from interlingua.model.message import Message, Role
+from interlingua.sessions.core import ROUTE_NAME
 from interlingua.sessions.effects import run_async
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
@@ -330,7 +331,7 @@ class TaskRuns:
         agent = await AsyncAgent.open(self.store, row.id, tools=registry, **known)
         setting = agent.session._core.setting
         setting.gateway_key_id = principal.key_id
-        client.meter.route_name = self.turns.route_name(agent.session)
+        client.name_route(agent.session)
         if settings.delegate and (agent.session.row.routing_policy or {}).get(DELEGATE):
             setting.tools = registry = delegating(registry, settings)
         agent._core.holder = holder
@@ -366,7 +367,7 @@ class TaskRuns:
         """A message is answered with the models and caps of the key that sent it, whichever key
         of the tenant started the run."""
         session, message = agent.session, waiting.message
-        client.meter.route_name = self.turns.route_name(session, message)
+        client.name_route(session, message)
         if waiting.key_id in (None, client.meter.principal.key_id):
             return
         assert waiting.key_id is not None
