@@ -401,6 +401,8 @@ def test_dicts_lines_text_and_bytes_give_the_same(name: str, block: il.Block) ->
         assert b"".join(il.stream_convert(lines, name, target)) == expected
         assert b"".join(il.stream_convert(iter(data.splitlines()), to=target)) == expected
         assert b"".join(il.stream_convert([data.decode()], to=target)) == expected
+        filled = [line for line in lines if line]
+        assert b"".join(il.stream_convert(filled, to=target)) == expected
 
 
 def test_chunks_of_sdks_are_converted() -> None:
@@ -433,6 +435,18 @@ def test_objects_are_converted_while_they_are_waited_for() -> None:
         return out
 
     assert asyncio.run(main()) == converted(data, "anthropic", "openai-chat")
+
+
+@pytest.mark.parametrize("chunks", [["hello", "world"], [b"data: x\n\n", b"data: {}\n\n"]])
+def test_a_stream_whose_format_is_unknown_at_its_end_is_an_error(chunks: list[Any]) -> None:
+    with pytest.raises(DetectError, match="pass source="):
+        list(il.stream_convert(chunks, to="anthropic"))
+
+
+def test_the_report_of_an_empty_stream_can_be_read() -> None:
+    stream = il.stream_convert([], "openai-chat", "anthropic")
+    assert b"error" in b"".join(stream)
+    assert "timeout_error" in str(stream.report)
 
 
 @pytest.mark.parametrize("value", [3, {"type": "message_start"}, [3], [None], None])

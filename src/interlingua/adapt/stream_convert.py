@@ -1,5 +1,5 @@
-"""A stream of one dialect as another's, piece by piece: bytes in, bytes out. Pieces come in any of
-the forms in which libraries give them: bytes cut anywhere, lines, parsed JSON, objects of an SDK.
+"""Converts a stream from one dialect to another, piece by piece, into bytes. Pieces are bytes cut
+anywhere, lines, parsed JSON, or objects of an SDK.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 TAKEN = "il.stream_convert takes bytes, text, lines, dicts and chunks of an SDK"
+UNKNOWN = "the format of this stream is unknown; pass source="
 _NAMED = (b"event:", b"id:", b"retry:", b":")
 """How lines of server-sent events begin that have no data."""
 _encode = msgspec.json.Encoder().encode
@@ -51,7 +52,7 @@ class Pieces:
 
     @property
     def converter(self) -> StreamConverter:
-        """The converter; one that never saw a frame reads the source as empty."""
+        """The converter; without any frame, one that reads an empty stream."""
         return self._converter or self._begin(self._source or self._target)
 
     def feed(self, piece: Any) -> bytes:
@@ -71,7 +72,10 @@ class Pieces:
     def close(self) -> bytes:
         """The end of the stream."""
         data = self._decide(len(self._undecided) > 1) if self._has_lines is None else b""
-        last = self._feed_raw(data) + self.converter.close()
+        last = self._feed_raw(data)
+        if self._converter is None and self._waiting.strip():
+            raise DetectError(UNKNOWN)
+        last += self.converter.close()
         self.converter.report.source = self._frames
         return last
 
@@ -80,12 +84,12 @@ class Pieces:
             self._undecided.append(data)
             decided = are_lines(self._undecided)
             return b"" if decided is None else self._feed_raw(self._decide(decided))
-        return self._feed_raw(data + b"\n" if self._has_lines else data)
+        return self._feed_raw(_line(data) if self._has_lines else data)
 
     def _decide(self, has_lines: bool) -> bytes:
         self._has_lines = has_lines
         pieces, self._undecided = self._undecided, []
-        return b"".join([piece + b"\n" for piece in pieces] if has_lines else pieces)
+        return b"".join(map(_line, pieces) if has_lines else pieces)
 
     def _feed_raw(self, data: bytes) -> bytes:
         if self._converter is not None:
@@ -110,8 +114,8 @@ class Pieces:
 
 
 def are_lines(pieces: list[bytes]) -> bool | None:
-    """Whether the first pieces of a stream are lines without their ends, as `iter_lines` gives
-    them; None while that cannot be told."""
+    """Whether the first pieces of a stream are lines without their ends, as from `iter_lines`;
+    None while that is undecided."""
     if any(b"\n" in piece for piece in pieces):
         return False
     full = [piece for piece in pieces if piece]
@@ -120,6 +124,12 @@ def are_lines(pieces: list[bytes]) -> bool | None:
     if not _is_line(full[0]):
         return False
     return None if len(full) == 1 else full[1].startswith((b"data:", b"event:", b"{"))
+
+
+def _line(data: bytes) -> bytes:
+    """A line with its end. Whole data of a server-sent event ends the event: who passes lines may
+    leave out the blank ones."""
+    return data + (b"\n\n" if data.startswith(b"data:") and _is_line(data) else b"\n")
 
 
 def _is_line(data: bytes) -> bool:
@@ -151,15 +161,15 @@ def _dialect_of(wire: dict[str, Any]) -> str:
 
 
 _TRIES = 256
-"""So many shortcuts are looked for in a stream; where no piece is like the one before, that costs
-little."""
+"""How many shortcuts are tried in one stream, to limit the cost where no piece is like the one
+before."""
 
 
 class StreamConverter:
     """Bytes in, bytes out, without sockets or clocks. `report` is complete after `close`.
 
-    `watch` sees every event but the pieces of texts and arguments, as the source tells it, and may
-    give another in its place, or None to leave it out."""
+    `watch` sees every event of the source except pieces of text and arguments, and returns it,
+    another event in its place, or None to leave it out."""
 
     def __init__(
         self,
@@ -169,7 +179,7 @@ class StreamConverter:
         watch: Callable[[Event], Event | None] | None = None,
         answer_adapter: AnswerAdapter | None = None,
     ) -> None:
-        """`answer_adapter` reads an answer for which the model had to be asked in another way."""
+        """`answer_adapter` reads an answer whose request was changed to suit the model."""
         reader, writer = dialect_named(source), dialect_named(target)
         source, target = reader.name, writer.name
         self.source = source
@@ -202,8 +212,8 @@ class StreamConverter:
         return self._rewriter.report
 
     def feed(self, data: bytes) -> bytes:
-        """What there is to say after these bytes. Bytes that are no stream of the source raise
-        `ReadError`; `fail` then gives the end of the stream."""
+        """The converted bytes, as far as these allow. Bytes that are not a stream of the source
+        raise `ReadError`; `fail` then returns the end of the stream."""
         shortcut = self._shortcut
         if shortcut is not None and (piece := shortcut.one(data)) is not None:
             return piece
@@ -237,7 +247,7 @@ class StreamConverter:
             self._shortcut = shortcut_from(self._decoder, self._reader, writer, frame, event)
 
     def feed_frame(self, frame: Frame) -> bytes:
-        """The same for one frame, which somebody else decoded."""
+        """The same for one frame that is decoded already."""
         out: list[bytes] = []
         self._shortcut = None
         self._convert(self._reader.feed(frame), out)
@@ -256,7 +266,7 @@ class StreamConverter:
         return b"".join(out)
 
     def fail(self, problem: Exception) -> bytes:
-        """The end of a stream that cannot go on: an error with all that had arrived."""
+        """The end of a stream that cannot continue: an error with everything that had arrived."""
         return self._failed(str(problem))
 
     def _failed(self, problem: str) -> bytes:
@@ -411,8 +421,8 @@ _NOTHING: tuple[bytes, ...] = ()
 
 
 def detect_stream(data: bytes) -> str | None:
-    """The dialect, or None while there is too little to decide; `DetectError` if it is none we
-    know."""
+    """The dialect, or None while there is too little to decide; `DetectError` if no dialect
+    matches."""
     start = data.lstrip(b" \t\r\n\xef\xbb\xbf")
     if not start:
         return None
@@ -432,7 +442,7 @@ def detect_stream(data: bytes) -> str | None:
         if found is not None:
             return found
     if len(data) > ENOUGH:
-        raise DetectError("the format of this stream is unknown; pass source=")
+        raise DetectError(UNKNOWN)
     return None
 
 

@@ -73,6 +73,8 @@ class _Search:
         self.known: dict[int, Response | None] = {}
 
     def place(self, entry: Loss) -> tuple[str, ...]:
+        if not self.frames:
+            return ()
         path = steps(entry.path)
         if self.name in path:  # a private key, which stands in its frame under the same name
             named = self._frame_with(path[path.index(self.name) + 1], path)
