@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import click
+import pytest
+
+from interlingua.cli import inspect, terminal
 from tests.cli.samples import ANSWER, CUT, PLAIN, SHAREGPT, STREAM, lines_of, run
 
 
@@ -25,7 +31,7 @@ def test_inspect_shows_each_line() -> None:
     assert "line 2: openai-chat response: gpt-5" in done.stdout
     odd = run("inspect", "--lines", stdin=lines_of(PLAIN) + b"{\n" + lines_of(ANSWER))
     assert odd.exit_code == 1
-    assert "standard input, at line 2, column 2: expected more of the JSON" in odd.stderr
+    assert "standard input, at line 2, column 2: invalid JSON: it ends too early" in odd.stderr
     assert "line 3: openai-chat response" in odd.stdout
 
 
@@ -35,3 +41,27 @@ def test_inspect_names_the_command_for_sessions_of_other_tools(tmp_path: Path) -
     done = run("inspect", file)
     assert done.exit_code == 1
     assert "a transcript of sharegpt: interlingua transcripts show" in done.stderr
+
+
+@pytest.mark.parametrize("command", [inspect.command, inspect.check_command])
+def test_progress_is_in_bytes_of_the_files(
+    command: click.Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    @contextmanager
+    def progress(
+        label: str, total: int, quiet: bool = False, unit: str | None = None
+    ) -> Iterator[Callable[..., None]]:
+        sizes.append(total)
+        yield lambda done, rows=1: sizes.append(-done)
+
+    monkeypatch.setattr(terminal, "progress", progress)
+    line = json.dumps({"model": "gpt-5", "messages": [{"role": "user", "content": "Hi"}]})
+    (tmp_path / "a.jsonl").write_text(f"{line}\n" * 3)
+    (tmp_path / "b.json").write_text(line)
+    with pytest.raises(SystemExit):
+        command.main([str(tmp_path)])
+    assert sizes[0] > 0
+    assert len(sizes) == 5
+    assert sum(sizes) == 0

@@ -264,7 +264,9 @@ def odd_lines(violations: Sequence[Violation], name: str, body: Body, source: So
         candidates = list(islice(places, len(around[number]) if number < len(around) else 0))
         at = next(filter(None, candidates), ())
         where = ", ".join(with_lines(at, name, body))
-        out.append(f"{where}: odd: {each.rule}: {each.problem}" if at else f"odd: {each}")
+        out.append(
+            f"{where}: irregular: {each.rule}: {each.problem}" if at else f"irregular: {each}"
+        )
     return out
 
 

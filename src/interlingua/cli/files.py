@@ -188,6 +188,17 @@ def all_files(names: tuple[str, ...], suffixes: tuple[str, ...] = FOLDER_SUFFIXE
     return files
 
 
+def bytes_of(names: list[str]) -> int:
+    """The size of these files, for progress; 0, which is unknown, if one is packed or a pipe."""
+    paths = [Path(name) for name in names]
+    if any(not path.is_file() or path.suffix in _PACKED for path in paths):
+        return 0
+    return sum(path.stat().st_size for path in paths)
+
+
+_PACKED = (".gz", ".zst", ".bz2")
+
+
 @contextmanager
 def opened(file: str) -> Iterator[Input]:
     """The file of this name, or standard input, unpacked where it is packed."""

@@ -12,7 +12,7 @@ import click
 from interlingua.adapt.presets import PRESETS
 from interlingua.cli import formats
 from interlingua.cli.documents import Body, bodies, known, named, shape_of
-from interlingua.cli.files import Input, all_files, opened
+from interlingua.cli.files import Input, all_files, bytes_of, opened
 from interlingua.cli.main import INTERRUPTED, put, shown
 from interlingua.cli.options import input_options
 from interlingua.dialects.registry import dialect, dialects, traits_of
@@ -57,7 +57,7 @@ def command(
     found = [_each(name, source, kind, lines, len(names) > 1) for name in names]
     failed = count = 0
     is_seen = sys.stdout.isatty()
-    with progress("reading", 0, is_seen, "conversations") as done:
+    with progress("reading", bytes_of(names), is_seen, "conversations") as done:
         try:
             for count, one in enumerate(chain.from_iterable(found)):
                 if isinstance(one, InterlinguaError):
@@ -70,7 +70,7 @@ def command(
                 else:
                     click.echo("\n" if count else "", nl=False)
                     _tell(one, full)
-                done(0)
+                done(0 if isinstance(one, InterlinguaError) else one.size)
         except KeyboardInterrupt:
             _interrupted("read", count, names, "the next one")
     sys.exit(1 if failed else 0)
@@ -102,6 +102,8 @@ class InspectedConversation(NamedTuple):
     file: str | None = None
     odd: tuple[str, ...] = ()
     """The rules that it breaks, in words."""
+    size: int = 0
+    """Bytes of its file."""
 
 
 def _all(
@@ -117,8 +119,10 @@ def _all(
             with named(input, body):
                 name, which = known(input, body, source, kind)
                 value = formats.read(body.data, name, which)
-                odd = _odd(value, input.name, body, name, which)
-                yield InspectedConversation(name, which, value, body.line, odd=tuple(odd))
+                odd = tuple(_odd(value, input.name, body, name, which))
+                yield InspectedConversation(
+                    name, which, value, body.line, odd=odd, size=len(body.data)
+                )
         except InterlinguaError as error:
             if body.line is None:
                 raise
@@ -131,7 +135,7 @@ def _folded(input: Input, source: str) -> InspectedConversation:
 
     recorded = recording(input, source)
     value = fold(events_of(recorded.source, frames_of(recorded)))
-    odd = tuple([f"odd: {violation}" for violation in validate(value)])
+    odd = tuple([f"irregular: {violation}" for violation in validate(value)])
     return InspectedConversation(recorded.source, "stream", value, odd=odd)
 
 
@@ -211,19 +215,18 @@ def check_command(files: tuple[str, ...], source: str, kind: str | None, lines: 
     names = all_files(files)
     count = failed = 0
     alone = len(names) == 1
-    with progress("checking", 0 if alone else len(names), unit="conversations") as done:
+    with progress("checking", bytes_of(names), unit="conversations") as done:
         try:
             for name in names:
-                for problems in _checked_file(name, source, kind, lines, not alone):
+                for size, problems in _checked_file(name, source, kind, lines, not alone):
                     count += 1
                     failed += bool(problems)
                     for problem in problems:
                         click.echo(shown(problem))
-                    done(0)
-                done(1, 0)
+                    done(size)
         except KeyboardInterrupt:
             _interrupted("checked", count, names, name)
-    click.echo(f"{count - failed} of {count} come back unchanged", err=True)
+    click.echo(f"{count - failed:,} of {count:,} come back unchanged", err=True)
     sys.exit(1 if failed else 0)
 
 
@@ -244,41 +247,46 @@ NO_LAWS = f"check works for these formats only: {', '.join(dialects())}"
 
 def _checked_file(
     name: str, source: str, kind: str | None, lines: bool, among_others: bool
-) -> Iterator[list[str]]:
-    """What is wrong with each conversation of a file; if it is one of several, with its name."""
+) -> Iterator[tuple[int, list[str]]]:
+    """The size of each conversation of a file, and its problems; if it is one of several files,
+    with its name."""
     try:
         with opened(name) as input:
-            for line, problems in _checked(input, source, kind, lines):
+            for line, size, problems in _checked(input, source, kind, lines):
                 parts = [name if among_others else "", f"line {line}" if line else ""]
                 place = ", ".join(part for part in parts if part)
                 # Some begin with their place already.
                 start = "" if not place else f"{place}: "
                 own = (f"{input.name}:", f"{input.name} ")
-                yield [each if each.startswith(own) else f"{start}{each}" for each in problems]
+                yield (
+                    size,
+                    [each if each.startswith(own) else f"{start}{each}" for each in problems],
+                )
     except (InterlinguaError, click.UsageError) as error:
         if not among_others:
             raise
-        yield [str(error) if str(error).startswith(name) else f"{name}: {error}"]
+        yield 0, [str(error) if str(error).startswith(name) else f"{name}: {error}"]
 
 
 def _checked(
     input: Input, source: str, kind: str | None, lines: bool
-) -> Iterator[tuple[int | None, list[str]]]:
-    """What is wrong with each conversation of a file, and the line that it is on."""
+) -> Iterator[tuple[int | None, int, list[str]]]:
+    """The line of each conversation of a file, its size, and its problems."""
     shape = "stream" if kind == "stream" else shape_of(input, lines)
     if shape == "stream":
         from interlingua.cli.documents import recording
 
-        yield None, check_stream(*recording(input, source))
+        yield None, 0, check_stream(*recording(input, source))
         return
     for body in bodies(input, shape == "lines"):
         try:
             with named(input, body):
-                yield body.line, check(input.name, body, *known(input, body, source, kind))
+                problems = check(input.name, body, *known(input, body, source, kind))
         except InterlinguaError as error:
             if body.line is None:
                 raise
-            yield body.line, [str(error)]
+            problems = [str(error)]
+        yield body.line, len(body.data), problems
 
 
 def check(name: str, body: Body, source: str, kind: str) -> list[str]:
@@ -321,7 +329,7 @@ def check_stream(source: str, chunks: Iterator[bytes]) -> list[str]:
     response = fold(events)
     if response.error is not None:
         problems.append(f"incomplete: {response.error.message}")
-    return problems + [f"odd: {violation}" for violation in validate(response)]
+    return problems + [f"irregular: {violation}" for violation in validate(response)]
 
 
 def _frames_home(source: str, frames: list[Frame], events: list[Event]) -> list[str]:
