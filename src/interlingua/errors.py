@@ -42,16 +42,25 @@ def _again(kind: type[InterlinguaError], args: tuple[Any, ...], facts: dict[str,
 
 
 class ReadError(InterlinguaError):
-    """Input that cannot be read. `what` is read at `path`: `expected` this, `found` that."""
+    """Input that cannot be read. `what` is read at `path`: `expected` this, `found` that; or it has
+    another `problem`."""
 
     def __init__(
-        self, what: str, path: str = "$", expected: str | None = None, found: str | None = None
+        self,
+        what: str,
+        path: str = "$",
+        expected: str | None = None,
+        found: str | None = None,
+        problem: str | None = None,
     ) -> None:
         self.what = what
         self.path = path
         self.expected = expected
         self.found = found
-        text = f"{what}, at {path}"
+        self.problem = problem
+        text = what if problem is not None and path == "$" else f"{what}, at {path}"
+        if problem is not None:
+            text = problem if text == "JSON" else f"{text}: {problem}"
         if expected is not None:
             text += f": expected {expected}"
         if found is not None:

@@ -148,3 +148,22 @@ def test_lines_of_a_view_are_converted(tmp_path: Path) -> None:
         assert done.exit_code == 0, done.output
         rows = [json.loads(row) for row in done.stdout.splitlines()]
         assert [row["messages"][0]["content"][0]["text"] for row in rows] == [ASKED] * 2
+
+
+def test_what_no_format_fits_says_what_is_wrong_with_the_nearest() -> None:
+    with pytest.raises(il.DetectError, match=r"messages\[0\].role: expected .*, found 'usr'"):
+        il.detect({"messages": [{"role": "usr", "content": "Hi"}]})
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ("", "it is empty"),
+        ('{"a": tru}', r"invalid character \(line 1, column 11\)"),
+        ('{"a": 1,\n "b"', r"it ends too early \(line 2, column 5\)"),
+        ('{"a" 1}', r"expected ':' \(line 1, column 6\)"),
+    ],
+)
+def test_text_that_is_not_json_is_named_with_its_place(data: str, problem: str) -> None:
+    with pytest.raises(il.ReadError, match=f"^invalid JSON: {problem}$"):
+        il.convert(data, to="anthropic")

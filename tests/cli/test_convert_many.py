@@ -36,7 +36,7 @@ def test_a_line_that_cannot_be_read_is_told_and_the_others_are_converted(tmp_pat
     done = run("convert", file, "-t", "anthropic", "--report", report)
     assert done.exit_code == 1
     assert len(done.stdout.splitlines()) == 2
-    assert f"{file}, line 3: column 2: expected JSON, found " in done.stderr
+    assert f"{file}, line 3: column 2: invalid JSON: " in done.stderr
     told = [json.loads(line) for line in report.read_bytes().splitlines()]
     assert [each["line"] for each in told] == [1, 3]
     assert told[0]["losses"][0]["path"] == "$.options.seed"

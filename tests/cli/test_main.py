@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from interlingua.cli.demo import example
-from interlingua.cli.main import COMMANDS, command_of, shown
+from interlingua.cli.main import COMMANDS, command_of, for_commands, shown
 from interlingua.model.base import same
 from interlingua.views import VIEWS
 from tests.cli.running import forked
@@ -215,3 +215,16 @@ def test_help_is_in_groups() -> None:
     text = run_here("--help").stdout
     for title in ("Convert:", "Talk to models:", "Sessions and agents:", "Spending:", "Gateway:"):
         assert f"\n{title}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("pass model=, such as 'x'", "use -m, such as 'x'"),
+        ("pass model='x'", "use -m x"),
+        ("pass source= if you know it", "use --from if you know it"),
+        ("pass source='openai-chat', or another", "use --from openai-chat, or another"),
+    ],
+)
+def test_remedies_are_options_of_commands(text: str, option: str) -> None:
+    assert for_commands(text) == option

@@ -304,7 +304,7 @@ def test_control_characters_are_kept_and_escaped(text: str) -> None:
 def test_what_is_no_json_is_a_read_error(data: bytes, strict: bool) -> None:
     with pytest.raises(ReadError) as caught:
         loads(data, strict=strict)
-    assert str(caught.value).startswith("canonical JSON, at $")
+    assert str(caught.value).startswith(("canonical JSON, at $", "canonical JSON: invalid JSON: "))
 
 
 @pytest.mark.parametrize("data", [b"\xef\xbb\xbf" + HI, "\ufeff" + HI.decode()])
@@ -566,7 +566,7 @@ def check_reading(data: bytes) -> None:
 
 @pytest.mark.parametrize("data", [b"{", b"[1e400]", b"[NaN]", rb'"\ud800"', nested(10_000)])
 def test_somebodys_json_is_refused_in_their_name(data: bytes) -> None:
-    with pytest.raises(ReadError, match=r"^parrot request, at "):
+    with pytest.raises(ReadError, match=r"^parrot request(, at |: )"):
         codec.parse(data, "parrot request")
 
 

@@ -31,7 +31,7 @@ from interlingua.dialects.registry import (
     traits_of,
     unknown_name,
 )
-from interlingua.errors import DetectError, a_type
+from interlingua.errors import DetectError, InterlinguaError, a_type
 from interlingua.model import codec
 from interlingua.model.exchange import Request, Response
 from interlingua.model.losses import Report
@@ -265,10 +265,11 @@ def _unknown(parsed: Any) -> str:
     """That no format fits, and what to do about it."""
     keys = [key for key in _MESSAGE_KEYS if isinstance(parsed, dict) and key in parsed]
     if keys:
-        likely = _MESSAGE_KEYS[keys[0]]
-        return (
-            f"no format matches this JSON; pass source={likely!r}, or another, to see what is wrong"
-        )
+        likely: Kind = "response" if keys[0] in _ANSWER_KEYS else "request"
+        try:
+            read(parsed, _MESSAGE_KEYS[keys[0]], likely)
+        except InterlinguaError as error:
+            return f"no format matches this JSON: {error}; pass source= if you know the format"
     problem = "no format matches this JSON: it is not a request, a response or a list of messages"
     return f"{problem}; pass source= if you know the format"
 
@@ -281,6 +282,7 @@ _MESSAGE_KEYS = {
     "candidates": "gemini",
 }
 """The keys that most formats have their messages in, and one of these formats."""
+_ANSWER_KEYS = ("choices", "candidates")
 
 
 def kind_in(data: Any, source: str) -> Kind:

@@ -226,7 +226,7 @@ def _problem(line: bytes, error: InterlinguaError) -> str:
     flaw = formats.flaw_in(line) if isinstance(error, ReadError) else None
     if flaw is None:
         return str(error)
-    return f"column {flaw.column}: expected {flaw.expected}, found {flaw.found}"
+    return f"column {flaw.column}: {flaw.problem}"
 
 
 def _failed(problem: str) -> bytes:
@@ -413,7 +413,8 @@ def _rows_to_stdout(inputs: list[Path], job: Job, options: ConvertOptions) -> in
         for part, (data, done) in in_order(todo, partial(converted_lines, job=job), workers):
             to_stdout(data)
             for flaw in done.bad:
-                complain(f"{_place(part.path, before[part.path] + flaw.line)}: {flaw.reason}")
+                place = _place(part.path, before[part.path] + flaw.line)
+                complain(for_commands(f"{place}: {flaw.reason}"))
             before[part.path] += done.lines
             bad, rows = bad + len(done.bad), rows + done.rows
             losses += sum(done.losses.values())
@@ -479,7 +480,8 @@ def _tell_bad(file: Path) -> None:
     with file.open("rb") as lines:
         for line in islice(lines, FEW):
             flaw = msgspec.json.decode(line)
-            complain(f"  {_place(Path(flaw['file']), flaw['line'])}: {flaw['reason']}")
+            place = _place(Path(flaw["file"]), flaw["line"])
+            complain(for_commands(f"  {place}: {flaw['reason']}"))
     complain(f"unreadable rows: {file}")
 
 

@@ -9,7 +9,7 @@ import click
 
 from interlingua.adapt.formats import CANONICAL, VIEW_NAMES, detect, names, read, write
 from interlingua.adapt.presets import PRESETS
-from interlingua.cli.main import unknown
+from interlingua.cli.main import for_commands, unknown
 from interlingua.dialects.kernel.wire import encode
 from interlingua.errors import DetectError, ReadError
 
@@ -45,7 +45,7 @@ def guessed(data: bytes, kind: str | None) -> tuple[str, str]:
 def with_option(problem: str) -> str:
     """A problem with the format, with the option that names it."""
     if "pass source=" in problem:
-        return re.sub(r"pass source=('?)", r"use --from \1", problem).replace("from  ", "from ")
+        return for_commands(problem)
     return f"{problem}; name the format with --from"
 
 
@@ -60,16 +60,15 @@ def kind_of(data: bytes, source: str) -> str:
 
 
 class Flaw(NamedTuple):
-    """What is wrong with text that is no JSON, and where, as editors count."""
+    """What is wrong with text that is not JSON, and where, as editors count."""
 
     line: int
     column: int
-    expected: str
-    found: str
+    problem: str
 
 
 def flaw_in(data: bytes) -> Flaw | None:
-    """What keeps a text from being JSON; None where it is."""
+    """The first syntax error of a text; None if it is valid JSON."""
     import msgspec
 
     from interlingua.cli.files import BOM
@@ -81,13 +80,13 @@ def flaw_in(data: bytes) -> Flaw | None:
         return None  # whose reader says so
     except UnicodeDecodeError:
         at = len(data.decode(errors="replace").partition("\ufffd")[0].encode())
-        return Flaw(*_place(data, at), "UTF-8", f"byte {data[at]:#x}")
+        return Flaw(*_place(data, at), f"invalid UTF-8: byte {data[at]:#x}")
     except msgspec.DecodeError as error:
         message = str(error).removeprefix("JSON is malformed: ")
         byte = re.search(r" \(byte (\d+)\)$", message)
         if byte is None:
-            return Flaw(*_place(data, len(data)), "more of the JSON", "its end")
-        return Flaw(*_place(data, int(byte[1])), "JSON", message[: byte.start()])
+            return Flaw(*_place(data, len(data)), "invalid JSON: it ends too early")
+        return Flaw(*_place(data, int(byte[1])), f"invalid JSON: {message[: byte.start()]}")
     return None
 
 
@@ -97,7 +96,7 @@ def malformed(name: str, data: bytes, line: int = 1) -> ReadError | None:
     if flaw is None:
         return None
     place = f"line {flaw.line + line - 1}, column {flaw.column}"
-    return ReadError(name, place, flaw.expected, flaw.found)
+    return ReadError(name, place, problem=flaw.problem)
 
 
 def _place(data: bytes, at: int) -> tuple[int, int]:

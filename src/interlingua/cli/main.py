@@ -7,6 +7,7 @@ read, 2 wrong usage, 3 losses under `--strict`, 130 interrupted.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from errno import EPIPE
@@ -209,7 +210,12 @@ def put(data: bytes | memoryview) -> None:
 
 def for_commands(text: str) -> str:
     """A report in which remedies are options of commands and not arguments of functions."""
-    return shown(text).replace("pass model=, such", "use -m, such").replace("pass model=", "use -m")
+    return re.sub(r"pass (model|source)=(?:'([^']*)')?", _as_option, shown(text))
+
+
+def _as_option(found: re.Match[str]) -> str:
+    option = {"model": "-m", "source": "--from"}[found[1]]
+    return f"use {option} {found[2] or ''}".rstrip()
 
 
 def shown(text: str) -> str:

@@ -254,27 +254,23 @@ def _malformed(
     if isinstance(error, UnicodeEncodeError) or _has_lone_surrogate(data):
         return ReadError(what, path, "Unicode text", "a lone surrogate")
     if value is not None:
-        return ReadError(what, path, "valid JSON", str(error).removeprefix("JSON is malformed: "))
-    return ReadError(what, *json_flaw(error, data))
+        problem = str(error).removeprefix("JSON is malformed: ")
+        return ReadError(what, path, problem=f"invalid JSON: {problem}")
+    return ReadError(what, problem=json_flaw(error, data))
 
 
-def json_flaw(error: Exception, data: bytes | str) -> tuple[str, str, str | None]:
-    """What is wrong with JSON: its path, what is expected, and what is found, with the line and the
-    column."""
+def json_flaw(error: Exception, data: bytes | str) -> str:
+    """What is wrong with JSON, with the line and the column."""
     if not data:
-        return "$", "valid JSON", "nothing"
+        return "invalid JSON: it is empty"
     data = data.encode(errors="surrogatepass") if isinstance(data, str) else data
     problem = str(error).removeprefix("JSON is malformed: ")
     text, _, number = problem.rpartition(" (byte ")
     known = number[:-1].isdigit()
     before = data[: int(number[:-1])] if known else data
     line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-    place = f"(line {line}, column {column})"
-    if not known:
-        return "$", "more of the JSON", f"its end {place}"
-    if text.startswith("expected "):
-        return "$", f"{text.removeprefix('expected ')} {place}", None
-    return "$", "valid JSON", f"{text.replace('invalid ch', 'an invalid ch')} {place}"
+    what = text if known else "it ends too early"
+    return f"invalid JSON: {what} (line {line}, column {column})"
 
 
 def body_problem(error: Exception, data: bytes | str) -> str:
@@ -283,7 +279,7 @@ def body_problem(error: Exception, data: bytes | str) -> str:
         return str(salvage.read_error(error, what="request body"))
     if isinstance(error, RecursionError):
         return "request body: nested too deeply"
-    return str(ReadError("request body", *json_flaw(error, data)))
+    return str(ReadError("request body", problem=json_flaw(error, data)))
 
 
 def _has_lone_surrogate(data: bytes | str) -> bool:

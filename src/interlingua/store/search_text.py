@@ -340,7 +340,9 @@ def read_metadata(id: str, data: bytes) -> MessageMetadata:
 
 
 def _in_message(id: str, error: ReadError) -> ReadError:
-    return ReadError(f"stored message {id}: {error.what}", error.path, error.expected, error.found)
+    return ReadError(
+        f"stored message {id}: {error.what}", error.path, error.expected, error.found, error.problem
+    )
 
 
 def _quickly(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
