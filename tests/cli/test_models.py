@@ -18,7 +18,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_each_field_is_shown_with_the_rule_behind_it() -> None:
     lines = ok("models", "anthropic:claude-opus-4-6", "--profile").splitlines()
     efforts = next(line for line in lines if line.startswith("reasoning.efforts"))
-    assert efforts.split()[1:7] == ["low,", "medium,", "high,", "max", "claude-4.6", "seen"]
+    assert efforts.split()[1:7] == ["low,", "medium,", "high,", "max", "claude-4.6", "observed"]
 
 
 def test_machines_get_values_rules_and_sources() -> None:
@@ -27,7 +27,7 @@ def test_machines_get_values_rules_and_sources() -> None:
     assert found["profile"]["tools"]["choice"] == ["auto", "none"]
     behind = found["rules"]["tools.choice"]
     assert behind["id"] == "claude-no-forced-tools"
-    assert behind["sure"] == "seen"
+    assert behind["sure"] == "observed"
     assert behind["sources"]
     assert behind["since"]
 

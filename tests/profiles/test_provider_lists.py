@@ -29,7 +29,7 @@ def test_anthropic_tells_efforts_ways_of_thinking_media_and_limits() -> None:
     assert rule is not None
     assert (rule.id, rule.sure, rule.since) == (
         "anthropic says of claude-opus-7",
-        "told",
+        "documented",
         "2026-11-17",
     )
 

@@ -69,7 +69,7 @@ def command(every: bool, as_json: bool) -> None:
     if every:
         _show_every(request, written_by_dialect)
     else:
-        click.echo("One message of a conversation, in three formats, with what is lost in each:")
+        click.echo("One message of a conversation, in three formats, with the losses in each:")
         for name in SHOWN:
             _show_message(name, written_by_dialect[name])
         click.echo("\nAll formats: interlingua demo --all")
@@ -103,7 +103,7 @@ def _show_every(request: Request, written_by_dialect: dict[str, Written]) -> Non
     click.echo(f"One request: {len(request.messages)} messages, a tool, a seed.")
     for message in request.messages:
         click.echo(f"  {message.role:<10} {_line(_described(message))}")
-    click.echo("\nFor each provider, with what is lost:")
+    click.echo("\nFor each provider, with its losses:")
     for name, written in written_by_dialect.items():
         _show(name, written)
     click.echo()
@@ -187,9 +187,9 @@ def tell_formats() -> None:
         if name in dialects():
             says = f"{dialect(name).title}: requests, responses, streams"
         elif name == CANONICAL:
-            says = "the canonical form, which keeps everything: requests, responses"
+            says = "the canonical form, which preserves everything: requests, responses"
         else:
-            says = "messages as other libraries keep them"
+            says = "messages of other libraries"
         click.echo(f"{name:<{NAMES}} {says}")
     for name, says in PRESETS.items():
         click.echo(f"{name:<{NAMES}} {says}: one conversation a row, or a file of them")
@@ -278,7 +278,7 @@ def _show_matrix(as_json: bool) -> None:
     ]
     show_table(columns, rows)
     click.echo("\nThe share of features that arrive unchanged in the format of that number.")
-    click.echo("`interlingua dialects --from X --to Y` lists what changes and what is lost.")
+    click.echo("`interlingua dialects --from X --to Y` lists what changes and what gets lost.")
 
 
 def _share(fates: dict[str, list[str]] | None) -> str:

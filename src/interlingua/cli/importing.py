@@ -65,7 +65,7 @@ ROWS = ("openai-finetune", "hf-messages")
     "--from", "source", default=reading.AUTO, callback=own_name, help="The format; auto detects it."
 )
 @click.option("--model", help="The model, for formats that have it in the URL.")
-@click.option("--provider", help="The provider, if the format does not tell.")
+@click.option("--provider", help="The provider, if the format does not name it.")
 @click.option("--new-ids", is_flag=True, help="Import exported sessions as copies with new ids.")
 @json_option
 @store_option

@@ -48,7 +48,7 @@ ABLE = {
 @click.argument("name", required=False)
 @click.option("--provider", help="Only models of this provider.")
 @click.option("--all", "every", is_flag=True, help="List all known models, with or without a key.")
-@click.option("--now", is_flag=True, help="Only models you can use now, even if NAME is given.")
+@click.option("--now", is_flag=True, help="Only models you can use now, even with NAME.")
 @click.option(
     "--profile", is_flag=True, help="Show what one model accepts, and which rules say so."
 )
@@ -246,7 +246,7 @@ PROFILE_COLUMNS = [
     Column("field", "cyan"),
     Column("value", shrink=True),
     Column("rule", "yellow"),
-    Column("sure", wide=80),
+    Column("evidence", wide=80),
     Column("since", "dim", wide=100),
     Column("sources", "dim", shrink=True, wide=120),
 ]

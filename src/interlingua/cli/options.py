@@ -152,12 +152,12 @@ source_option: Callable[[F], F] = click.option(
     *("-f", "--from", "source"),
     default="auto",
     callback=own_name,
-    help="The source format; detected if not given.",
+    help="The source format; default: detected.",
 )
 kind_option: Callable[[F], F] = click.option(
     "--kind",
     type=click.Choice(["request", "response", "stream"]),
-    help="What the data is; detected if not given.",
+    help="What the data is; default: detected.",
 )
 home_option: Callable[[F], F] = click.option(
     "--home",

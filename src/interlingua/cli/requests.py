@@ -56,7 +56,11 @@ Names = dict[str | None, str]
 @click.option("--key", "key", help="Requests of this key: an id, the start of one, or a name.")
 @click.option("--since", type=Moment(), help="From this day or time on; 12h is twelve hours ago.")
 @until_option
-@click.option("--content", is_flag=True, help="With an ID: what was asked and answered, if logged.")
+@click.option(
+    "--content",
+    is_flag=True,
+    help="With an ID: the content of the request and its answer, if logged.",
+)
 @json_option
 @store_option
 def command(

@@ -374,9 +374,7 @@ def _rates(id: str, table: PriceTable, usage: Usage, at: datetime | date | None)
         raise UnknownCostError(id, f"price table {table.version} has no price for {at}")
     if period.hours:
         if not isinstance(at, datetime):
-            raise UnknownCostError(
-                id, "the price depends on the time of day, and no time was given"
-            )
+            raise UnknownCostError(id, "the price depends on the time of day; pass a time")
         return next((hours for hours in period.hours if hours.holds(at.time())), period)
     return _tier(period, usage)
 

@@ -229,7 +229,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "arguments_invalid": ("error", "replaced by an empty object: the arguments are not JSON"),
     "arguments_object": ("warning", "sent as parsed: {to} takes arguments as an object"),
     "arguments_repaired": ("info", "sent as parsed: {to} takes arguments as an object"),
-    "around_body": ("info", "dropped: it stands around the body, and only the body is converted"),
+    "around_body": ("info", "dropped: it is outside the body, and only the body is converted"),
     "async_live_only": (
         "warning",
         "dropped: outside of live sessions {to} waits for the result of every tool",
@@ -386,18 +386,21 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "empty_replaced": ("info", "replaced by a placeholder: it is empty"),
     "encrypted_foreign": (
         "warning",
-        "dropped: {to} has no encrypted content, and nothing of it is readable",
+        "dropped: {to} has no encrypted content, and none of it is readable",
     ),
     "error_by_text": ("warning", "approximated: {to} shows the kind of an error only in its text"),
     "error_by_type": ("warning", "dropped: implied by the type of the result"),
     "error_code_unknown": ("warning", "approximated: {to} has its own error codes only"),
     "error_code_unsupported": ("warning", "dropped: failed responses of {to} have no such code"),
-    "error_has_message": ("warning", "dropped: the error has a message of its own"),
+    "error_has_message": ("warning", "dropped: the error has its own message"),
     "error_in_text": ("info", "left in the text: {to} has no error flag"),
     "error_is_stop": ("info", "implied by the error"),
     "error_kind_nearest": ("warning", "approximated: {to} expresses the kind by status and code"),
     "error_marked": ("warning", "sent as a prefix of the text: {to} has no error flag"),
-    "error_without_message": ("warning", "dropped: an error of {to} has no message beside it"),
+    "error_without_message": (
+        "warning",
+        "dropped: an error response of {to} has no message of the assistant",
+    ),
     "error_without_usage": ("info", "dropped: an error has no usage"),
     "event_unsupported": ("warning", "dropped: {to} has no {event} event"),
     "events_left_out": ("warning", "dropped: {count} events have no message content"),
@@ -495,7 +498,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "max_tokens_guessed": (
         "warning",
         "set to {limit}: {to} requires a limit, and the maximum of the model is unknown;"
-        " pass max_tokens",
+        " set max_tokens",
     ),
     "max_tokens_lowered": (
         "warning",
@@ -581,7 +584,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "not_streamed": ("warning", "dropped: streams of {to} do not carry it"),
     "nothing_to_hide": (
         "info",
-        "dropped: {model} does not think unless asked, so there is nothing to hide",
+        "dropped: {model} does not think by default, so there is nothing to hide",
     ),
     "old_tables": ("warning", "dropped: {count} answers are in tables of older versions"),
     "one_answer": ("warning", "set to 1: {model} returns one answer"),

@@ -480,7 +480,7 @@ def model_id_has_its_form(message: Message, history: History) -> Sequence[Findin
 def routing_is_recorded(message: Message, history: History) -> Sequence[Finding]:
     if message.metadata.routing is not None:
         return ()
-    return [(None, ".metadata.routing", "a stored assistant message says how it was routed")]
+    return [(None, ".metadata.routing", "a stored assistant message needs a routing record")]
 
 
 @_rule("S002-39", roles=(_ASSISTANT,), held=True)

@@ -30,9 +30,9 @@ from interlingua.profiles.fields import (
 )
 from interlingua.profiles.names import NameParts, Version, name_parts
 
-Sure = Literal["seen", "told", "guessed"]
-"""`seen`: recorded, or an error text that was quoted; `told`: documented, or in other tools' data;
-`guessed`: inferred from neighbours."""
+Sure = Literal["observed", "documented", "inferred"]
+"""`observed`: recorded, or in a quoted error message; `documented`: in documentation, or in other
+tools' data; `inferred`: from similar models."""
 
 HOMES = {
     "anthropic": "anthropic",
@@ -67,7 +67,7 @@ class ProfileFields(
     def as_rule(self, id: str) -> Rule:
         """These fields as a rule that matches every model."""
         groups = {group: getattr(self, group) for group in GROUPS}
-        return Rule(id=id, sure="told", sources=("own",), **groups)
+        return Rule(id=id, sure="documented", sources=("own",), **groups)
 
 
 class Rule(ProfileFields, frozen=True, kw_only=True, rename={"dialects": "in"}):
@@ -92,7 +92,7 @@ class Rule(ProfileFields, frozen=True, kw_only=True, rename={"dialects": "in"}):
     since: str | None = None
     """From when on it holds, or when the sources were read."""
     sources: tuple[str, ...] = ()
-    sure: Sure = "told"
+    sure: Sure = "documented"
     note: str | None = None
 
     def __str__(self) -> str:

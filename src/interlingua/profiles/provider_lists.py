@@ -42,7 +42,7 @@ def _rule(provider: str, entry: Entry, since: str) -> Rule | None:
         "at": [provider],
         "since": since,
         "sources": [f"{provider}:{LISTS[provider].path}"],
-        "sure": "told",
+        "sure": "documented",
         **groups,
     }
     return msgspec.convert(table, Rule)

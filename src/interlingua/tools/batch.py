@@ -313,9 +313,7 @@ class Batch:
             return None
         workspace = self._context.workspace or self._dispatcher.workspace
         if found.tool.requires_workspace and workspace is None:
-            raise CallError(
-                f"{call.name} needs a workspace, and there is none.", "permission_denied"
-            )
+            raise CallError(f"{call.name} needs a workspace, but none is set.", "permission_denied")
         if effects not in self._dispatcher.automatic:
             await self._permitted(call)
             await self._confirmed(call, found.tool, input, effects, trace)
@@ -395,7 +393,7 @@ class Batch:
         """What the answer was, and why the call fails unless it was yes."""
         name, confirm = call.name, self._dispatcher.confirm
         if confirm is None:
-            text = f"{name} needs confirmation, and no one can be asked."
+            text = f"{name} needs confirmation, and this program cannot ask for it."
             return "denied", CallError(text, "permission_denied")
         try:
             yes = await ask(confirm, question, self._dispatcher.threads, self._asking, on_ask)

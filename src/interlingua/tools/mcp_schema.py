@@ -161,7 +161,7 @@ class _Adapter:
                 out[keyword] = f"{value} {out[keyword]}"
             else:
                 if keyword in out and out[keyword] != value and keyword not in ("title", "default"):
-                    self.changed(path, f"two rules for {keyword}; the outer one is kept")
+                    self.changed(path, f"two rules for {keyword}; the outer one applies")
                 out[keyword] = value
 
     def changed(self, path: str, text: str) -> None:

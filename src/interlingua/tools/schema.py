@@ -170,13 +170,13 @@ def _keyword_problem(keyword: str) -> str | None:
 
 def _type(value: Any) -> str | None:
     if isinstance(value, str):
-        return None if value in TYPES else f"{_quoted(value)} is none of {', '.join(TYPES)}"
+        return None if value in TYPES else f"{_quoted(value)} is not one of {', '.join(TYPES)}"
     if not isinstance(value, (list, tuple)) or not value:
         return f"expected a type or a list of types, found {_found(value)}"
     wrong = [item for item in value if item not in TYPES]
     if wrong:
         name = _quoted(wrong[0]) if isinstance(wrong[0], str) else _found(wrong[0])
-        return f"{name} is none of {', '.join(TYPES)}"
+        return f"{name} is not one of {', '.join(TYPES)}"
     return None if len(set(value)) == len(value) else "a type is listed twice"
 
 

@@ -432,7 +432,7 @@ def rule_of(lesson: Lesson) -> str:
         f"at = [{_quoted(lesson.provider)}]",
         f"in = [{_quoted(lesson.dialect)}]",
         'sources = ["refused by the provider, seen by the gateway"]',
-        'sure = "seen"',
+        'sure = "observed"',
     ]
     if rule is None:
         lines.append(f"# no field describes {'.'.join(lesson.path)}")

@@ -49,7 +49,7 @@ TOOL = ToolDefinition(
         "type": "object",
         "properties": {
             "task": {"type": "string", "minLength": 1, "description": "What the worker has to do."},
-            "model": {"type": "string", "description": "The worker's; the usual one if not given."},
+            "model": {"type": "string", "description": "Its model; default: the usual one."},
             "folder": {
                 "type": "string",
                 "description": "A folder of the workspace, to which the worker is confined.",
@@ -57,13 +57,13 @@ TOOL = ToolDefinition(
             "tools": {
                 "type": "array",
                 "items": {"type": "string"},
-                "description": "Names of the tools that it may use; all of yours if not given.",
+                "description": "Names of the tools that it may use; all of yours if absent.",
             },
             "budget_usd": {"type": "number", "minimum": 0, "description": "What it may cost."},
             "max_turns": {
                 "type": "integer",
                 "minimum": 1,
-                "description": "Requests to its model, after which it has to be done.",
+                "description": "The most requests to its model.",
             },
         },
         "required": ["task"],

@@ -121,7 +121,7 @@ READ_FILE = ToolDefinition(
         "type": "object",
         "properties": {
             "path": _PATH,
-            "first_line": {"type": "integer", "minimum": 1, "description": "1 if not given."},
+            "first_line": {"type": "integer", "minimum": 1, "description": "Default: 1."},
         },
         "required": ["path"],
     },
@@ -133,7 +133,7 @@ LIST_FILES = ToolDefinition(
     {
         "type": "object",
         "properties": {
-            "folder": {"type": "string", "description": "Relative; everything if not given."},
+            "folder": {"type": "string", "description": "Relative; default: everything."},
             "pattern": {"type": "string", "description": "Only names that fit, as *.py"},
         },
     },
@@ -141,7 +141,7 @@ LIST_FILES = ToolDefinition(
 )
 WRITE_FILE = ToolDefinition(
     "write_file",
-    "Writes a text file of the workspace, in place of what it held. The user is asked first.",
+    "Writes a text file of the workspace, replacing its content. The user is asked first.",
     {
         "type": "object",
         "properties": {"path": _PATH, "text": {"type": "string"}},
