@@ -44,7 +44,7 @@ class Convert {
     this.model = h("input", { type: "text", autocomplete: "off", placeholder: "as in the body", value: query.model ?? "" });
     this.about = h("p", { role: "status", class: "detected" });
     const begin = ([name, text]) => h("button", { type: "button", onclick: () => this.start(text) }, name);
-    this.starts = h("div", { class: "starts" }, h("span", {}, "Start with an example:"), Object.entries(EXAMPLES).map(begin));
+    this.starts = h("div", { class: "starts" }, h("p", {}, "or start with an example"), Object.entries(EXAMPLES).map(begin));
     this.wrong = h("div", { role: "alert" });
     this.panes = h("div", { class: "panes" });
     this.report = h("section", { class: "report card", "aria-label": "Losses" });
@@ -74,8 +74,9 @@ class Convert {
     const pane = h(
       "section",
       { class: "code-pane", "data-pane": "body" },
-      h("div", { class: "pane-head" }, h("h2", {}, "Your body"), h("div", { class: "actions" }, iconButton("braces", "Format", { onclick: () => this.format() }), iconButton("trash-2", "Clear", { onclick: () => this.start("") }))),
+      h("div", { class: "pane-head" }, h("h2", {}, "Your body"), example, h("div", { class: "actions" }, iconButton("braces", "Format", { onclick: () => this.format() }), iconButton("trash-2", "Clear", { onclick: () => this.start("") }))),
       this.body.element,
+      this.starts,
     );
     this.panes.append(pane);
     this.more = button("plus", "Add a target", { onclick: () => this.add(this.free()) });
@@ -84,10 +85,8 @@ class Convert {
     const switcher = h("div", { class: "switcher" }, segments("Shown", names, "body", (name) => this.shape.setAttribute("data-shown", name)));
     fill(
       this.shape,
-      head("Convert", "Convert any format to any other, with each loss marked in your own text. Nothing is stored.", example, this.more, copyButton(() => (location.hash || !this.body.text() ? location.href : null), "Copy link", false, "Too large for a link.")),
-      this.about,
-      this.starts,
-      options,
+      head("Convert", "Any format to any other, with each loss marked in your own text. Nothing is stored.", this.more, copyButton(() => (location.hash || !this.body.text() ? location.href : null), "Copy link", false, "Too large for a link.")),
+      h("div", { class: "meta" }, this.about, options),
       this.wrong,
       switcher,
       this.panes,
@@ -235,6 +234,8 @@ class Convert {
           .filter((at) => places.has(at))
           .map((at) => ({ ...places.get(at), tone: loss.severity ?? "warning", words: loss.reason, id: loss.id })),
       );
+    const begins = (/** @type {{ id: string }} */ { id }) => this.marks.find((mark) => mark.id === id)?.start ?? text.length;
+    this.losses.sort((a, b) => begins(a) - begins(b));
     this.body.mark(this.marks);
   }
 
@@ -263,12 +264,13 @@ class Convert {
       const id = on ? loss.id : null;
       this.body.light(id);
     };
+    const marked = this.marks.find((mark) => mark.id === loss.id);
     const inside = [
       h("span", { class: `dot ${loss.severity ?? "warning"}`, title: loss.severity ?? "warning" }),
       loss.at?.length ? h("code", { title: loss.path }, where(loss)) : null,
       h("span", { class: "why" }, loss.reason, byRule(loss.rule, loss.reason)),
+      marked ? h("span", { class: "line" }, `line ${marked.line + 1}`) : null,
     ];
-    const marked = this.marks.some((mark) => mark.id === loss.id);
     return h(
       "li",
       { id: loss.id, onmouseenter: () => light(true), onmouseleave: () => light(false) },
@@ -332,7 +334,9 @@ class Result {
 
   show(result, problem = null, body = "", model = "") {
     fill(this.wrong, problem ?? "");
-    fill(this.count, result ? (result.losses.length ? badge(String(result.losses.length), worst(result.losses)) : badge("", "good", "check")) : "");
+    const extra = (/** @type {string} */ words) => h("span", { class: "extra" }, words);
+    const lost = result?.losses.length;
+    fill(this.count, result ? (lost ? badge([String(lost), extra(lost === 1 ? " loss" : " losses")], worst(result.losses)) : badge(extra("nothing lost"), "good", "check")) : "");
     this.code.set(result?.text ?? "");
     this.copied = result ? { curl: curlOf({ ...result, model }), python: pythonOf({ ...result, body }) } : null;
     this.curl.hidden = !this.copied?.curl;

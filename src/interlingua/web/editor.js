@@ -8,6 +8,7 @@ import { lineStarts } from "./jsonplaces.js";
 
 const LINE = 20; // pixels, as in convert.css
 const TOP = 8; // pixels above the first line, as in convert.css
+const BEFORE = 12; // pixels before each line, as in convert.css
 const LETTER = 7.5; // pixels, nearly
 const COLOURED = 150_000; // characters; longer texts have no colours
 const JSON_TOKEN = /("(?:[^"\\\n]|\\.)*"?)(\s*:)?|(-?\d[\d.eE+-]*)|\b(true|false|null)\b/g;
@@ -38,8 +39,9 @@ export function editor({ label, editable = false, placeholder = "", typed = () =
   const draw = () => {
     waiting = 0;
     const text = area.value;
-    fill(colours, coloured(text, marks), "\n");
-    const count = lineStarts(text).length;
+    const starts = lineStarts(text);
+    fill(colours, coloured(text, marks), "\n", marksByLine(marks).map(([line, own]) => remark(text.slice(starts[line], starts[line + 1]), line, own)));
+    const count = starts.length;
     if (count !== lines) {
       fill(numbers, Array.from({ length: count }, (_, at) => at + 1).join("\n"));
       lines = count;
@@ -125,6 +127,15 @@ function markButton(line, own, chosen, hovered) {
     onblur: () => hovered([]),
   });
   made.style.top = `${line * LINE}px`;
+  return made;
+}
+
+/** What happened to a line, behind its end. @param {string} text  @param {number} line  @param {Mark[]} own */
+function remark(text, line, own) {
+  const words = [...new Set(own.map((mark) => mark.words.split(/[:;,] /, 1)[0]))].join(" · ");
+  const made = h("span", { class: `code-remark ${own.some((mark) => mark.tone === "error") ? "error" : ""}`, "data-mark": own.map((mark) => mark.id).join(" ") }, words);
+  made.style.top = `${TOP + line * LINE}px`;
+  made.style.insetInlineStart = `calc(${text.trimEnd().replaceAll("\t", "  ").length + 2}ch + ${BEFORE}px)`;
   return made;
 }
 

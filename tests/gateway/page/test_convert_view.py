@@ -71,6 +71,21 @@ def test_the_pointer_lights_a_loss_and_its_place(page: Any) -> None:
     expect(page.locator(".code-colours mark.lit")).to_have_text('"seed": 7')
 
 
+def test_losses_stand_behind_their_lines_and_in_their_order(page: Any) -> None:
+    opened(page, BODY)
+    remarks = ["model 'gpt-4.1' belongs to OpenAI", "name dropped", "frequency_penalty dropped"]
+    expect(page.locator(".code-remark")).to_have_text(remarks)
+    text = json.dumps(BODY, indent=2)
+    lines = [
+        text[: text.index(f'"{key}"')].count("\n") for key in ("model", "name", "frequency_penalty")
+    ]
+    tops = page.locator(".code-remark").evaluate_all("all => all.map((each) => each.offsetTop)")
+    assert tops == [8 + 20 * line for line in lines]
+    expect(findings(page).locator(".line")).to_have_text([f"line {line + 1}" for line in lines])
+    page.get_by_role("button", name="Add a target").click()
+    expect(page.locator(".code-remark")).to_have_text(remarks)
+
+
 def test_another_target_another_report(page: Any) -> None:
     opened(page, BODY)
     expect(findings(page).filter(has_text=WHY)).to_have_count(1)
