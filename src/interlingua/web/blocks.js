@@ -83,7 +83,7 @@ export function prose(text) {
 /** A title with the beginning of what is folded. */
 export function summary(title, text) {
   const line = (text ?? "").replace(/\s+/g, " ").trim().slice(0, 200);
-  return line ? [`${title}: `, h("span", { class: "detail" }, line)] : title;
+  return line ? [title, h("span", { class: "detail" }, `: ${line}`)] : title;
 }
 
 /** The line of a call: its name, what became of it, and what it is about. */

@@ -100,11 +100,11 @@ function each({ parts, titles, shown }, { values }) {
     .join(", ");
 }
 
-/** The next round number: 1, 2, 2.5 or 5 times a power of ten. @param {number} value */
+/** The next round number, whose half is round, too. @param {number} value */
 export function nice(value) {
   if (value <= 0) return 0;
   const unit = 10 ** Math.floor(Math.log10(value));
-  const found = [1, 2, 2.5, 5, 10].find((each) => each * unit >= value * 0.999);
+  const found = [1, 2, 3, 4, 5, 6, 8, 10].find((each) => each * unit >= value * 0.999);
   return (found ?? 10) * unit;
 }
 

@@ -69,7 +69,7 @@ export async function overviewView(element, _id, _part, signal) {
   let stats = null;
   const names = new Map();
   const opened = new Set();
-  const parts = { stats: h("div", {}), side: h("div", { class: "stack" }) };
+  const parts = { stats: h("div", {}), side: h("div", { class: "stack" }), names: h("div", {}) };
   const state = () => remember({ days: days === 7 ? "" : String(days), show: metric === "requests" ? "" : metric, by });
   const choose = (name) => {
     metric = name;
@@ -83,7 +83,8 @@ export async function overviewView(element, _id, _part, signal) {
       state();
       draw();
     };
-    fill(parts.stats, tiles(stats, metric, choose), chart(stats, metric, by, names, split), breakdown(stats, metric, names, opened));
+    fill(parts.stats, tiles(stats, metric, choose), chart(stats, metric, by, names, split));
+    fill(parts.names, breakdown(stats, metric, names, opened));
     /** @type {HTMLElement | null} */
     const again_ = held ? parts.stats.querySelector(`[data-metric="${held}"]`) : null;
     again_?.focus();
@@ -116,6 +117,7 @@ export async function overviewView(element, _id, _part, signal) {
     element,
     head("Overview", location.host, choice, task),
     h("div", { class: "dashboard" }, parts.stats, parts.side),
+    parts.names,
     h("div", { class: "more" }, folded("Connect an SDK or an agent", connecting())),
   );
   draw();
@@ -131,6 +133,13 @@ function connecting() {
   return made;
 }
 
+const DOORS = [
+  ["convert", "arrow-left-right", "Convert", "Paste a request, a stream or a transcript, and see what another format loses."],
+  ["playground", "flask-conical", "Playground", "Ask several models the same thing, and compare answers, cost and speed."],
+  ["tasks", "list-checks", "Tasks", "Let an agent work in a folder; it asks before it changes anything."],
+  ["sessions", "messages-square", "Sessions", "Read, search and export what was discussed, here and in your coding agents."],
+];
+
 async function firstRun(element, signal) {
   const names = await models();
   const done = () => setTimeout(() => signal.aborted || element.querySelector(".now")?.removeAttribute("hidden"), 300);
@@ -144,6 +153,7 @@ async function firstRun(element, signal) {
       h("p", {}, "Point a program here, or send the first request yourself. Spend, tokens, latency, errors and losses show up on this page as they happen."),
     ),
     h("div", { class: "cards" }, firstRequest(names, done), connectCard(names)),
+    h("section", { class: "doors", "aria-label": "What else is here" }, DOORS.map(([name, sign, title, words]) => h("a", { href: address(name) }, icon(sign), h("strong", {}, title), h("span", {}, words)))),
     h("p", { class: "now", hidden: true }, h("a", { class: "button first", href: "/?days=1" }, "Show the overview")),
   );
 }
@@ -220,6 +230,7 @@ function breakdown(stats, metric, names, opened) {
 }
 
 const MOST = 8;
+const MANY = 0.05; // failures of all requests that are too many
 
 function byKind(title, rows, metric, names, opened) {
   const most = Math.max(...rows.map((row) => row.requests), 1);
@@ -234,7 +245,7 @@ function byKind(title, rows, metric, names, opened) {
       "tr",
       {},
       h("th", { scope: "row" }, named(title, row.name, names), small(row)),
-      cells.map((cell, at) => h("td", { class: `num${far.has(columns[at + 1]) ? " far" : ""}${columns[at + 1] === "Errors" && row.failed ? " bad" : ""}` }, cell)),
+      cells.map((cell, at) => h("td", { class: `num${far.has(columns[at + 1]) ? " far" : ""}${columns[at + 1] === "Errors" && row.failed >= MANY * row.requests ? " bad" : ""}` }, cell)),
     );
   };
   const body = h("tbody", {}, rows.slice(0, opened.has(title) ? rows.length : MOST).map(line));

@@ -40,8 +40,7 @@ export async function oneRequest(element, id, names) {
     head(row.model ?? row.asked ?? "Request", about, marks),
     row.error ? h("p", { class: "problem" }, icon("circle-alert"), h("span", {}, [row.error, row.code].filter(Boolean).join(": "))) : null,
     h("div", { class: "cards" }, timeline(row), usage(row)),
-    h("section", { class: "card", "aria-label": "Details" }, h("h2", {}, "Details"), facts(row, names)),
-    attempts(row.tries),
+    h("div", { class: "cards" }, h("section", { class: "card", "aria-label": "Details" }, h("h2", {}, "Details"), facts(row, names)), attempts(row.tries)),
     losses(row),
     cache(row.cache, row.usage),
     content(row.content, row.front),
@@ -229,10 +228,9 @@ function content(found, front) {
     const { messages, message } = JSON.parse(made.text);
     return messages ?? [message];
   };
-  Promise.all([read(found.request, "request"), read(found.answer, "response")]).then(
-    (parts) => fill(talk, parts.flat().map((each, at) => article(each, `#content-${at}`))),
-    () => {}, // the JSON below says it all
-  );
+  Promise.all([read(found.request, "request"), read(found.answer, "response")])
+    .then((parts) => fill(talk, parts.flat().map((each, at) => article(each, `#content-${at}`))))
+    .catch(() => {}); // the JSON below says it all
   return h(
     "section",
     { class: "card", "aria-label": "Content" },

@@ -11,9 +11,9 @@ import { address, remember, remembered } from "./route.js";
 
 const PAGE = 100;
 const MOST = 500;
-const COLUMNS = ["Time", "Status", "Model", "Tokens", "Took", "Cost", "Losses", "Key"];
-const FAR = new Set(["Tokens", "Took", "Losses", "Key"]); // left out where there is little room
-const NUMBERS = new Set(["Tokens", "Took", "Cost", "Losses"]);
+const COLUMNS = ["Time", "Status", "Model", "Input", "Output", "First byte", "Took", "Cost", "Losses", "Key"];
+const FAR = new Set(["Input", "Output", "First byte", "Took", "Losses", "Key"]); // left out where there is little room
+const NUMBERS = new Set(["Input", "Output", "First byte", "Took", "Cost", "Losses"]);
 const STATUSES = { "": "All", ok: "Successful", failed: "Failed", "4xx": "4xx", "5xx": "5xx", 429: "429" };
 const RANGES = { "": "Any time", 1: "Last hour", 24: "Last 24 hours", 168: "Last 7 days", 720: "Last 30 days", own: "From … until …" };
 
@@ -134,7 +134,7 @@ function heads() {
 }
 
 function classOf(column) {
-  return [column.toLowerCase(), FAR.has(column) && "far", NUMBERS.has(column) && "num"].filter(Boolean).join(" ");
+  return [column.toLowerCase().replace(" ", "-"), FAR.has(column) && "far", NUMBERS.has(column) && "num"].filter(Boolean).join(" ");
 }
 
 /** The model that answered, and below it the name that was asked for, where that is another one. */
@@ -192,14 +192,17 @@ class Table {
   }
 
   line(row) {
+    const [input, output] = tokens(row.usage);
     const cells = {
       Time: h("a", { href: address("requests", row.id), title: `${when(row.at)}, ${ago(row.at)}` }, clock(row.at, true)),
       Status: badge(String(row.status), row.error ? "bad" : "good"),
       Model: modelOf(row),
-      Tokens: tokens(row.usage),
-      Took: [took(row.duration_ms), row.first_byte_ms == null ? null : h("span", { class: "quiet" }, `first byte ${took(row.first_byte_ms)}`)],
+      Input: input,
+      Output: output,
+      "First byte": took(row.first_byte_ms),
+      Took: took(row.duration_ms),
       Cost: cost(row.usage),
-      Losses: row.losses ? badge(count(row.losses), "warn") : "0",
+      Losses: row.losses ? badge(count(row.losses), "warn") : h("span", { class: "zero" }, "0"),
       Key: this.names.get(row.key_id) ?? row.key_id ?? "",
     };
     const made = COLUMNS.map((name) => h("td", { class: classOf(name) }, cells[name]));
@@ -208,9 +211,9 @@ class Table {
 }
 
 function tokens(usage) {
-  if (usage?.input_tokens == null && usage?.output_tokens == null) return "";
+  if (usage?.input_tokens == null && usage?.output_tokens == null) return ["", ""];
   const { input_tokens: fresh = 0, cached_input_tokens: read = 0, cache_creation_input_tokens: written = 0 } = usage;
-  return `${count(fresh + read + written)} + ${count(usage.output_tokens ?? 0)}`;
+  return [count(fresh + read + written), count(usage.output_tokens ?? 0)];
 }
 
 function cost(usage) {
