@@ -4,8 +4,8 @@
 
 The answers are those of a real gateway, copied once for each script, with the script in place of
 every text. What the browser asks for is answered with them before it gets to the gateway; so there
-is no field that is left out because no model could be brought to fill it. Messages of transcripts
-have a test of their own, in `test_sessions_view.py`."""
+is no field that is left out because no model could be brought to fill it. What is stored and comes
+through the API has tests of its own, in `test_injections.py` and `test_sessions_view.py`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.gateway.page.conftest import PATIENCE, Place, launch, standing, watched
-from tests.gateway.page.rooms import Room, Scripted, furnished, post
+from tests.gateway.page.rooms import AGENTS, Room, Scripted, furnished, post
 from tests.gateway.page.scripts import payloads, safe_links, unharmed
 from tests.gateway.serving import asked
 
@@ -38,7 +38,7 @@ KEPT = frozenset(
     }
 )
 """Words of the gateway's own, times and amounts: nobody else fills them."""
-SHORT = frozenset({"h1", ".change .losses"})
+SHORT = frozenset({"h1", ".change .losses", ".answers select", ".answer", ".answer summary"})
 """Where not all of them are shown, but the first."""
 SHOWN = """([place, text]) => [...document.querySelectorAll(`main ${place}`)]
     .map((each) => each.textContent)
@@ -95,6 +95,7 @@ class Answers:
             r"/task/\w+": lambda: self.one(f"/task/{room.task}"),
             r"/task/\w+/events": self.task_events,
             r"/sessions": lambda: {"sessions": self.each(self._get("/sessions")["sessions"][0])},
+            r"/sessions/\w+/messages": self.messages,
             r"/search": lambda: {"messages": self.each(self._get("/search?q=Rome")["messages"][0])},
             r"/sessions/\w+": lambda: self.one(f"/sessions/{room.session}"),
             r"/sessions/\w+/summary": self.summary,
@@ -112,6 +113,10 @@ class Answers:
             r"/admin/audit": lambda: {"changes": self.each(CHANGE)},
             r"/admin/usage": lambda: {"keys": []},
             r"/convert": self.conversion,
+            r"/models": lambda: {"data": [{"id": each} for each in said]},
+            r"/v1/chat/completions": self.chunks,
+            r"/transcripts": self.transcripts,
+            r"/transcripts/[\w-]+/[\w-]+": self.transcript,
         }
 
     def _get(self, path: str) -> Any:
@@ -179,7 +184,30 @@ class Answers:
         made["tries"] = self.each(row["tries"][0] | {"kind": "x", "request_id": "x"})
         made["report"]["losses"] = self.each(loss)
         made["trace"] = self.each(TRACE)
+        made["cache"] = {"outcome": "miss", "reason": self.said[0], "changed": self.said}
+        made["content"] = {"request": self.said, "answer": {each: each for each in self.said}}
         return made
+
+    def transcripts(self) -> Any:
+        found = self._get("/transcripts?limit=1")
+        return {"transcripts": self.each(found["transcripts"][0]), "tools": self.said}
+
+    def transcript(self) -> Any:
+        """Each message once for each script."""
+        told = self._get(f"/transcripts/claude-code/{AGENTS}")
+        made: dict[str, Any] = filled(told, self.said[0], 0)
+        made["messages"] = [each for one in told["messages"] for each in self.each(one)]
+        made["summary"]["models"] = self.each(told["summary"]["models"][0])
+        return made
+
+    def messages(self) -> Any:
+        told = self._get(f"/sessions/{self.room.session}/messages?limit=100")
+        made = [each for one in told["messages"][:3] for each in self.each(one)]
+        return told | {"messages": made + told["messages"]}
+
+    def chunks(self) -> str:
+        delta = {"content": "\n\n".join(self.said), "reasoning_content": self.said[0]}
+        return f"data: {json.dumps({'choices': [{'delta': delta}]})}\n\ndata: [DONE]\n\n"
 
     def conversion(self) -> Any:
         made: dict[str, Any] = filled(self.converted, self.said[0], 0)
@@ -203,7 +231,9 @@ class Answers:
             body = told if isinstance(told, str) else ""
             route.fulfill(body=body, content_type="text/event-stream")
         else:
-            route.fulfill(body=json.dumps(wanted()), content_type="application/json")
+            told = wanted()
+            body = told if isinstance(told, str) else json.dumps(told)
+            route.fulfill(body=body, content_type="application/json")
 
 
 def _frame(name: str, data: Any) -> str:
@@ -226,15 +256,24 @@ def attacked(browser: Any, place: Place, room: Room, said: list[str]) -> None:
         _harmless(page, said, "[role=log]", ".queue", ".approvals", "ul.tasks", "h1")
         page.goto("/#/sessions")
         page.get_by_label("Search").fill("x")
-        _harmless(page, said, "ul.sessions", "section:not([hidden]) ul.sessions")
+        _harmless(page, said, "ul.sessions", "section:not([hidden]) ul.sessions", "select")
+        page.goto(f"/sessions/claude-code:{AGENTS}")
+        _harmless(page, said, "[role=log]", "h1", "table", "select")
+        page.get_by_label("Search in this session").fill("ran")
+        _harmless(page, said, "[aria-label='Messages found']")
         page.goto(f"/#/sessions/{room.session}")
+        _harmless(page, said, "[role=log]")
         page.get_by_text("Export", exact=True).click()
         page.get_by_role("button", name="Show what is taken out").click()
         _harmless(page, said, ".export", ".change .losses", "table", "select")
         page.goto("/#/requests")
         _harmless(page, said, "table.requests", "details table")
         page.locator("table.requests a").first.click()
-        _harmless(page, said, "ol", ".outline", "details", "h1")
+        _harmless(page, said, "ol", ".outline", "details", "h1", "[aria-label=Cache]")
+        page.locator("[aria-label=Content] details").evaluate_all(
+            "all => all.map((e) => e.open = true)"
+        )
+        _harmless(page, said, "[aria-label=Content]")
         for part in ("keys", "users", "teams", "budgets"):
             page.goto(f"/admin?show={part}")
             _harmless(page, said, "table.admin")
@@ -245,6 +284,10 @@ def attacked(browser: Any, place: Place, room: Room, said: list[str]) -> None:
         page.goto("/convert")
         page.get_by_label("Examples").select_option("OpenAI Chat request")
         _harmless(page, said, ".report", ".code-colours", ".detected", "select")
+        page.goto("/playground")
+        page.get_by_label("Prompt", exact=True).fill("x")
+        page.get_by_role("button", name="Run").click()
+        _harmless(page, said, ".answers select", ".answer", ".answer summary")
 
 
 def _harmless(page: Any, said: list[str], *places: str) -> None:

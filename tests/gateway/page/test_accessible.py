@@ -92,6 +92,25 @@ def fits(page: Any, width: int) -> None:
         assert page.evaluate(f"width => {{ {SHOWN} return {found} }}", width) == [], (name, width)
 
 
+TABBABLE = """() => [...document.querySelectorAll("main a[href], main button, main input,"
+    + " main select, main textarea, main summary, main [tabindex='0']")].filter((each) =>
+    !each.disabled && each.tabIndex >= 0 && each.checkVisibility() && each.offsetParent !== null)
+    .map((each, at) => { each.dataset.tab = at; return each.outerHTML.slice(0, 160); })"""
+
+
+def unreached(page: Any) -> list[str]:
+    """What the Tab key does not lead to."""
+    page.keyboard.press("Tab")
+    wanted, reached = page.evaluate(TABBABLE), set()
+    assert wanted
+    for _ in range(len(wanted) + 40):
+        at = page.evaluate("document.activeElement?.dataset?.tab ?? null")
+        if at is not None:
+            reached.add(int(at))
+        page.keyboard.press("Tab")
+    return [each for at, each in enumerate(wanted) if at not in reached]
+
+
 ALL = THOROUGH or NEEDED in os.environ
 """Whether each view is looked at in every way, or in one of them."""
 WAYS = list(product((1280, 820, 390), ("light", "dark")))

@@ -13,7 +13,7 @@ import interlingua as il
 from interlingua.gateway.keys.key_admin import Terms, add_budget, add_team, add_user, issue, revoke
 from tests.gateway.page.conftest import Place, standing, watched
 from tests.gateway.page.install import AXE
-from tests.gateway.page.test_accessible import ALL, WAYS, fits, serious
+from tests.gateway.page.test_accessible import ALL, WAYS, fits, serious, unreached
 from tests.gateway.page.test_looks import TABBABLE
 from tests.gateway.serving import key
 
@@ -63,6 +63,7 @@ def test_every_part_fits_and_has_no_serious_findings(
         at(page, token, f"/admin{part}")
         page.get_by_role("navigation", name="Administration").wait_for()
         fits(page, width)
+        assert not ALL or unreached(page) == [], part
         assert not AXE.exists() or serious(page) == [], part
     at(page, token)
     page.get_by_role("button", name="Issue a key").click()
