@@ -14,7 +14,6 @@ from interlingua.gateway.keys.key_admin import Terms, add_budget, add_team, add_
 from tests.gateway.page.conftest import Place, standing, watched
 from tests.gateway.page.install import AXE
 from tests.gateway.page.test_accessible import ALL, WAYS, fits, serious, unreached
-from tests.gateway.page.test_looks import TABBABLE
 from tests.gateway.serving import key
 
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
@@ -63,7 +62,6 @@ def test_every_part_fits_and_has_no_serious_findings(
         at(page, token, f"/admin{part}")
         page.get_by_role("navigation", name="Administration").wait_for()
         fits(page, width)
-        assert not ALL or unreached(page) == [], part
         assert not AXE.exists() or serious(page) == [], part
     at(page, token)
     page.get_by_role("button", name="Issue a key").click()
@@ -175,12 +173,7 @@ def test_other_keys_see_nothing_of_it(browser: Any, office: tuple[Place, str]) -
 def test_the_keyboard_reaches_everything(browser: Any, office: tuple[Place, str]) -> None:
     place, token = office
     with watched(browser, place) as page:
-        at(page, token)
-        page.keyboard.press("Tab")
-        wanted, reached = set(page.evaluate(TABBABLE)), set()
-        assert len(wanted) > 8
-        for _ in range(len(wanted) + 30):
-            found = page.evaluate("document.activeElement?.dataset?.tab ?? null")
-            reached |= set() if found is None else {int(found)}
-            page.keyboard.press("Tab")
-        assert wanted - reached == set()
+        for part in PARTS if ALL else PARTS[:1]:
+            at(page, token, f"/admin{part}")
+            page.get_by_role("navigation", name="Administration").wait_for()
+            assert unreached(page) == [], part
