@@ -36,6 +36,17 @@ def test_a_word_is_mapped_only_while_the_code_has_it(monkeypatch: pytest.MonkeyP
     assert wire_gaps.problems("ollama") == ["field num_never is called mapped, and no code has it"]
 
 
+def test_a_model_that_an_sdk_names_is_known_or_priceless(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = wire_gaps.lines_of("anthropic")
+    line = old["literal", "claude-opus-4-5"]
+    new = {("literal", name): line._replace(word=name) for name in ("claude-lyre-9", "lyria-9")}
+    monkeypatch.setattr(wire_gaps, "lines_of", lambda _: {**old, **new})
+    assert wire_gaps.problems("anthropic") == [
+        "model anthropic:claude-lyre-9 has no capabilities",
+        "model anthropic:claude-lyre-9 has no price",
+    ]
+
+
 def test_rules_sort_new_words() -> None:
     line = wire_gaps.sort("ollama", "field", "num_never", {"Options"})
     assert (line.status, line.group) == ("raw", "sampling")

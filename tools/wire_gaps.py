@@ -7,7 +7,8 @@
 literal), the word, what becomes of it (`mapped`, `raw`, `refused`), the group of its reason, the
 SDK version it was first seen in, and types that have it. `reasons.toml` beside it has the sentence
 of each group, and the rules that sort new words into groups. Mapped words stand in the
-code of their dialect."""
+code of their dialect. A model that an SDK names has capabilities and a price, or stands in
+`priceless` with a reason."""
 
 from __future__ import annotations
 
@@ -367,7 +368,26 @@ def problems(surface: str) -> list[str]:
                 found.append(f"{line.kind} {line.word} is called mapped, and no code has it")
         elif line.group not in groups:
             found.append(f"{line.kind} {line.word} has no reason")
+        elif line.group == "model_name":
+            found += _unknown_model(surface, line.word)
     return found
+
+
+_OF_VENDOR = {"anthropic": "anthropic", "gemini-interactions": "gemini", "groq": "groq"}
+
+
+def _unknown_model(surface: str, name: str) -> list[str]:
+    """What is not known of a model that an SDK names, unless it is priceless for a reason."""
+    from interlingua.costs.table import bundled
+    from interlingua.profiles.capabilities import known_ids
+    from interlingua.profiles.names import KnownNames
+
+    model = f"{_OF_VENDOR.get(surface, 'openai')}:{name}"
+    if any(re.fullmatch(pattern, name) for pattern in reasons()["priceless"]):
+        return []
+    able = KnownNames({id: id for id in known_ids()}).find(model)
+    lacks = ["capabilities"] * (able is None) + ["price"] * (model not in bundled())
+    return [f"model {model} has no {each}" for each in lacks]
 
 
 def sort(surface: str, kind: str, word: str, types: Iterable[str]) -> Line:

@@ -95,13 +95,17 @@ def test_a_record_has_thirteen_fields_and_survives_json() -> None:
 
 
 UNPRICED = {
-    "openai:gpt-daybreak-red-latest",
+    "openai:gpt-5.1-mini",
     "gemini:gemini-omni-1.2-flash",
     "gemini:gemini-omni-flash-preview",
-    "gemini:gemini-3.8-flash-tts",
-    "gemini:gemini-3.8-flash-lite-tts",
+    "gemini:gemini-robotics-er-1.6-preview",
+    "gemini:gemma-4-26b-a4b-it",
+    "gemini:gemma-4-31b-it",
+    "gemini:lyria-3-clip-preview",
+    "gemini:lyria-3-pro-preview",
+    "gemini:lyria-3.5",
 }
-"""Models that the vendors' SDKs name and whose price is not known (2026-11-18): not 0."""
+"""Models that the vendors' SDKs name and whose price is not known (2026-11-19): not 0."""
 
 
 @pytest.mark.requirement("S002-70", "S002-81")
