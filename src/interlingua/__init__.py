@@ -29,6 +29,7 @@ _WHERE: dict[str, str] = {
         "adapt.fit.fit": "Fitted fit",
         "adapt.formats": "detect",
         "adapt.history.retell": "Retold retell",
+        "adapt.refusals": "refusal_category",
         "adapt.stream_convert": "StreamConverter stream_convert",
         "agents.chat.chat": "AsyncChat Chat",
         "agents.chat.delegate": "DelegateError Delegation",

@@ -8,6 +8,7 @@ from interlingua.adapt.fit.fit import fit as fit
 from interlingua.adapt.formats import detect as detect
 from interlingua.adapt.history.retell import Retold as Retold
 from interlingua.adapt.history.retell import retell as retell
+from interlingua.adapt.refusals import refusal_category as refusal_category
 from interlingua.adapt.stream_convert import StreamConverter as StreamConverter
 from interlingua.adapt.stream_convert import stream_convert as stream_convert
 from interlingua.agents.chat.chat import AsyncChat as AsyncChat
@@ -348,6 +349,7 @@ __all__ = [
     "priced",
     "profile_of",
     "recover",
+    "refusal_category",
     "retell",
     "schema_of",
     "sse",
