@@ -89,6 +89,7 @@ def test_a_function_of_its_own(judge: Judge, monkeypatch: pytest.MonkeyPatch) ->
         {},
         {"instructions": "?", "choices": ["one"]},
         [{"instructions": "?", "levels": []}],
+        [" "],
     ],
 )
 def test_what_asks_nothing_is_refused(questions: Any) -> None:
@@ -101,6 +102,17 @@ def test_what_is_no_question_is_a_type_error() -> None:
         as_questions([{"question": "?"}])
     with pytest.raises(ValueError, match=r"Question\.kind"):
         as_questions([{"kind": "odd", "instructions": "?"}])
+    with pytest.raises(TypeError, match="found 5"):
+        as_questions(5)  # type: ignore[arg-type]  # no question
+    with pytest.raises(TypeError, match="a text or a boolean; found 1"):
+        as_questions({"instructions": "?", "choices": ["a", 1]})
+
+
+def test_percents_are_probabilities_too() -> None:
+    request = DecisionRequest((il.Message.user(TEXT),), as_questions("The customer is angry."))
+    response = il.Response(il.Message.assistant('{"q1": {"A": 70, "B": 30}}'))
+    done = read_response(response, request, Report("chat"), letters=False)
+    assert done.answers[0].probability == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize("text", ["", "no", "{", '{"q1": "Z"}', '{"q1": {"A": 0}}', "[1]"])

@@ -143,6 +143,8 @@ def as_questions(
     questions: QuestionLike | Sequence[QuestionLike] | Mapping[str, QuestionLike],
 ) -> tuple[Question, ...]:
     """Questions from what programs write: one, several, or several under their names."""
+    if not isinstance(questions, str | Question | Mapping | Sequence):
+        raise TypeError(f"questions are one, a list or a mapping of names; found {questions!r}")
     if isinstance(questions, Mapping) and "instructions" not in questions:
         named = [_question(each).replace(name=name) for name, each in questions.items()]
     elif isinstance(questions, str | Question | Mapping):
@@ -152,6 +154,8 @@ def as_questions(
     if not named:
         raise InterlinguaError("there is nothing to decide: the list of questions is empty")
     for each in named:
+        if not each.instructions.strip():
+            raise InterlinguaError(f"a question needs instructions: {each.name or each}")
         if each.kind in ("choice", "score") and len(each.values) < 2:
             raise InterlinguaError(f"a {each.kind} needs at least two options: {each.name or each}")
     return tuple(named)
@@ -181,4 +185,7 @@ def _pairs(options: Any) -> list[Any]:
 def _option(value: Any) -> QuestionOption:
     if isinstance(value, QuestionOption):
         return value
-    return QuestionOption(*value) if isinstance(value, tuple) else QuestionOption(value)
+    made = QuestionOption(*value) if isinstance(value, tuple) else QuestionOption(value)
+    if not isinstance(made.value, str | bool):
+        raise TypeError(f"an option is a text or a boolean; found {made.value!r}")
+    return made

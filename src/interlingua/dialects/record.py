@@ -118,6 +118,8 @@ class Traits(NamedTuple):
     """Tool results are blocks of a user turn, and come first in it."""
     ordered_results: bool = False
     """Results must come in the order of their calls."""
+    task_budget: bool = False
+    """Takes a budget of tokens for a whole task."""
     stored_metadata: bool = False
     """Takes metadata only with an answer that it is asked to store."""
     orders_properties: bool = False

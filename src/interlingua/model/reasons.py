@@ -238,6 +238,10 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "branches_left": ("warning", "dropped: {count} other branches"),
     "branches_left_out": ("warning", "dropped: a request is one branch of a session"),
     "budget_as_effort": ("warning", "replaced by effort {nearest}: {model} has no thinking budget"),
+    "budget_as_limit": (
+        "warning",
+        "sent as a limit of this answer, {value} tokens: {to} has no budget for a task",
+    ),
     "budget_clamped": (
         "warning",
         "{budget} set to {accepted}: {model} does not accept this budget",

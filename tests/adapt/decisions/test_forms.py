@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interlingua.adapt.decisions.form import Form
 from interlingua.adapt.decisions.forms import (
     FORMS,
     form_of,
@@ -384,3 +385,20 @@ def test_likelihoods_add_up(numbers: list[float]) -> None:
 
 def test_a_refusal_has_no_probabilities() -> None:
     assert DecisionAnswer("refusal").probability is None
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_options_that_are_called_the_same_have_probabilities_of_their_own(form: Form) -> None:
+    values = ("true", True, "boolean true", "a", "a")
+    options = tuple([QuestionOption(value) for value in values])
+    request = DecisionRequest((Message.user("?"),), (Question("choice", "Which?", options),))
+    asked = write_request(form, request, Report(form.name))
+    read = read_request(form, asked)
+    assert len(read.questions[0].options) == 5
+    answer = answer_of(request.questions[0], (0.1, 0.4, 0.2, 0.25, 0.05))
+    written = write_decisions(form, Decisions((answer,)), request)
+    (told,) = read_decisions(form, written, request).answers
+    assert [each.probability for each in told.probabilities] == pytest.approx(
+        [0.1, 0.4, 0.2, 0.25, 0.05]
+    )
+    assert told.value is True

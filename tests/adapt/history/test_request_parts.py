@@ -113,3 +113,23 @@ def test_metadata_goes_home_to_chat_as_it_came() -> None:
     chat = il.dialect("openai-chat")
     wire = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "metadata": {"a": "b"}}
     assert chat.write_request(chat.read_request(wire)).wire == wire
+
+
+@pytest.mark.parametrize(
+    ("target", "budget", "most", "sent", "code"),
+    [
+        ("openai-chat", il.TaskBudget(5000), None, 5000, "budget_as_limit"),
+        ("gemini", il.TaskBudget(5000, 100), None, 100, "budget_as_limit"),
+        ("bedrock", il.TaskBudget(5000, 100), 50, 50, None),
+        ("openai-responses", il.TaskBudget(5000, 0), None, None, None),
+        ("anthropic", il.TaskBudget(5000), None, None, None),
+    ],
+)
+def test_the_budget_of_a_task_limits_an_answer_that_nothing_else_limits(
+    target: str, budget: il.TaskBudget, most: int | None, sent: int | None, code: str | None
+) -> None:
+    options = Options(task_budget=budget, max_output_tokens=most)
+    done = il.retell(Request((il.Message.user("hi"),), "m", options=options), target)
+    assert done.value.options.max_output_tokens == sent
+    assert [loss.code for loss in done.report.losses] == ([] if code is None else [code])
+    assert done.value.options.task_budget == (None if code else budget)

@@ -115,7 +115,7 @@ def _option(path: str, name: str) -> bool:
         return under(path, "$.options.reasoning")
     if name.startswith("compaction."):
         return under(path, "$.options.compaction")
-    if name.startswith("task_budget."):
+    if name.startswith("task_budget.") or (name == "max_output_tokens" and "task_" in path):
         return under(path, "$.options.task_budget")
     return under(path, place) or under(place, path) if path != "$" else False
 

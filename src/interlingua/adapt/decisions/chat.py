@@ -167,7 +167,9 @@ def _answer(
 
 
 def _number(value: Any) -> float:
-    return min(1.0, max(0.0, float(value))) if type(value) in (int, float) else 0.0
+    """A probability, or percents: all are divided by their sum."""
+    known = type(value) in (int, float) and math.isfinite(value)
+    return max(0.0, float(value)) if known else 0.0
 
 
 def _places(tokens: tuple[Wire, ...]) -> dict[str, Wire]:

@@ -88,13 +88,16 @@ def unreadable(form: Form, path: str, expected: str, value: Any) -> ReadError:
 
 def option_ids(question: Question) -> list[str]:
     """Texts that tell the options apart where they can only be texts: booleans have other ones
-    where a text is called the same."""
+    where a text is called the same, and so have options that are called the same."""
     values: tuple[Choice, ...] = question.values
     texts = {value for value in values if isinstance(value, str)}
     made: list[str] = []
     for value in values:
         word = value if isinstance(value, str) else str(value).lower()
-        made.append(f"boolean {word}" if value is not word and word in texts else word)
+        word = f"boolean {word}" if value is not word and word in texts else word
+        while word in made or (word != value and word in texts):
+            word += "_"
+        made.append(word)
     return made
 
 
@@ -354,10 +357,15 @@ def _read_distribution(form: Form, wire: Wire, question: Question) -> DecisionAn
         numbers = [_number(listed.get(id)) or 0.0 for id in ids]
     elif isinstance(listed, list):
         word = "value" if question.kind == "choice" else "label"
-        known = [(each.get(word), each) for each in listed if isinstance(each, dict)]
+        known = [
+            (each.get(word), _number(each.get("probability")) or 0.0)
+            for each in listed
+            if isinstance(each, dict)
+        ]
+        in_order = [value for value, _ in known] == ids  # some may be called the same
         numbers = [
-            next((_number(e.get("probability")) or 0.0 for v, e in known if _is(v, id)), 0.0)
-            for id in ids
+            known[place][1] if in_order else next((n for v, n in known if _is(v, id)), 0.0)
+            for place, id in enumerate(ids)
         ]
     value: Any = _number(wire.get("score")) if question.kind == "score" else wire.get("choice")
     if question.kind == "choice":

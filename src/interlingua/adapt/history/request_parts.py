@@ -168,6 +168,21 @@ STORING = frozenset({"openai-responses", "gemini-interactions"})
 """Dialects whose services store an answer unless the request has `store: false`."""
 
 
+def budget_as_limit(request: Request, recorder: LossRecorder) -> Request:
+    """What is left of the budget of a task is the limit of this answer, where it has no other."""
+    options, budget = request.options, request.options.task_budget
+    if budget is None or options.max_output_tokens is not None:
+        return request
+    left = budget.total if budget.remaining is None else budget.remaining
+    if left < 1:
+        return request
+    reason = because("budget_as_limit", value=left)
+    recorder.lost(options, "task_budget", reason, "approximated")
+    limited = options.replace(task_budget=None, max_output_tokens=left)
+    recorder.alias(limited, options)
+    return request.replace(options=limited)
+
+
 def report_labels(
     request: Request,
     source: str | None,

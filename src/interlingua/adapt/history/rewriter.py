@@ -42,6 +42,7 @@ from interlingua.adapt.history.issuers import UNVERIFIED, Recipient
 from interlingua.adapt.history.request_parts import (
     RESPONSES,
     STORING,
+    budget_as_limit,
     has_groups,
     in_front,
     report_labels,
@@ -227,6 +228,9 @@ class HistoryRewriter:
     def tools(self, request: Request, _: Facts) -> Request:
         tools = tools_for(request.tools, self.target, self.recorder)
         return request if tools is request.tools else request.replace(tools=tools)
+
+    def budgeted(self, request: Request, _: Facts) -> Request:
+        return budget_as_limit(request, self.recorder)
 
     def labelled(self, request: Request, _: Facts) -> Request:
         if request.options.metadata is None:
@@ -513,6 +517,7 @@ def steps_for(
         (abroad, RESULT_OTHER, rewriter.media_moved),
         (abroad and not traits.begins_with_model, MODEL_FIRST, rewriter.user_first),
         (abroad, TOOLS, rewriter.tools),
+        (abroad and not traits.task_budget, OPTIONS, rewriter.budgeted),
         (abroad, OPTIONS, rewriter.labelled),
         (True, CONTINUES, rewriter.discontinued),
     )

@@ -56,6 +56,7 @@ TRAITS = Traits(
     needs_limit=True,
     sampling_by_model=True,
     hour_cache=True,
+    task_budget=True,
     code_calls=True,
     betas=True,
     # Preserved thinking, Claude Platform documentation and anthropic 2.8.0, read 2026-11.
