@@ -97,3 +97,43 @@ def test_a_number_that_means_nothing_alone_goes_with_its_switch() -> None:
     found = places(body, "gemini", "anthropic", model="claude-sonnet-4-6")
     at = ("$.generationConfig.responseLogprobs", "$.generationConfig.logprobs")
     assert found["$.options.logprobs"] == at
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "answer", "places"),
+    [
+        (
+            "anthropic",
+            "gemini",
+            {"content": [{"type": "text", "text": "hi"}]},
+            {"$.usage.cache_creation", "$.usage.server_tool_use"},
+        ),
+        (
+            "openai-responses",
+            "bedrock",
+            {"output": [{"type": "message", "role": "assistant", "content": []}]},
+            {"$.usage.output_tokens_details.reasoning_tokens"},
+        ),
+    ],
+)
+def test_counts_of_an_answer_stand_beside_its_only_item(
+    source: str, target: str, answer: Any, places: set[str]
+) -> None:
+    counts: Any = {
+        "anthropic": {
+            "input_tokens": 1,
+            "output_tokens": 1,
+            "cache_creation": {"ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 0},
+            "server_tool_use": {"web_search_requests": 1, "web_fetch_requests": 0},
+        },
+        "openai-responses": {
+            "input_tokens": 1,
+            "output_tokens": 2,
+            "total_tokens": 3,
+            "output_tokens_details": {"reasoning_tokens": 1},
+        },
+    }
+    wire = {"id": "r", "model": "m", "role": "assistant", **answer, "usage": counts[source]}
+    report = il.convert(wire, source, target, "response").report
+    found = {at for entry in report.located() if ".usage." in entry.path for at in entry.at}
+    assert found >= places

@@ -284,6 +284,8 @@ class _Search:
             if value is _NONE:
                 break
             found = self.mark(value)
+            if path[number + 1 : number + 3] == ("metadata", "usage"):
+                found = None  # of the whole answer, not of its message
             if found is not None:
                 owner, place, rest = value, found, path[number + 1 :]
         return owner, place, rest
