@@ -15,7 +15,7 @@ from interlingua.gateway.telemetry.metrics import DegradedProviders
 from interlingua.gateway.telemetry.trace import Minute, Tracer
 from interlingua.model.exchange import ErrorKind
 from interlingua.store.open import open_async_store
-from tests.gateway.serving import ANTHROPIC
+from tests.gateway.serving import ANTHROPIC, OPENAI
 from tests.gateway.telemetry.test_shown import exchange
 
 FAILED = (Attempt(ANTHROPIC, ErrorKind.SERVER_ERROR, 500),)
@@ -78,3 +78,20 @@ def test_refusals_beyond_the_limit_are_one_warning(
     names = [record.message for record in caplog.records]
     assert "trace_full" not in names
     assert names.count("refusals_not_logged") == 1
+
+
+def test_tries_that_failed_are_counted_where_a_later_one_did_not() -> None:
+    numbers = metrics.Metrics()
+    rescued = (*FAILED, Attempt(OPENAI, ErrorKind.RATE_LIMIT, 429), Attempt(OPENAI))
+    numbers.finished(exchange(tries=rescued), 1.0)
+    numbers.finished(exchange(tries=(Attempt(OPENAI),), error=ErrorKind.NETWORK), 1.0)  # broke off
+    numbers.finished(exchange(tries=(Attempt(OPENAI),)), 1.0)
+    text = numbers.text().decode()
+    for provider, kind in (
+        ("anthropic", "server_error"),
+        ("openai", "rate_limit"),
+        ("openai", "network"),
+    ):
+        labels = f'{{kind="{kind}",provider="{provider}"}}'
+        assert f"interlingua_upstream_errors_total{labels} 1.0" in text
+    assert text.count("\ninterlingua_upstream_errors_total{") == 3

@@ -20,7 +20,7 @@ from interlingua.errors import MissingExtraError
 from interlingua.events.payloads import ProviderDegraded
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.settings import RouteSettings, route_name
-from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.shared.state import Exchange, Outcome
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import Usage
 from interlingua.profiles.capabilities import known_models
@@ -148,15 +148,23 @@ class Metrics:
             series.losses += len(decision.report.losses)
             if any(loss.rule == LEARNED for loss in decision.report.entries):
                 self.repairs.labels(series.provider).inc()
-        if outcome.error is not None and outcome.attempts:
-            errors = self.upstream_errors.labels(series.provider, outcome.error.value)
-            errors.inc()
+        if outcome.attempts > 1 or (outcome.error is not None and outcome.attempts):
+            self._failed(outcome)
         usage = outcome.usage
         if usage is not None:
             series.used(usage)
         if cost is not None:
             series.cost += float(cost)
         self._changed.add(series)
+
+    def _failed(self, outcome: Outcome) -> None:
+        """Every try that failed, also where a later one did not; and an answer that broke off."""
+        last = outcome.tries[-1]
+        for each in outcome.tries:
+            kind = outcome.error if each is last and each.kind is None else each.kind
+            if kind is not None:
+                provider = each.model.partition(":")[0]
+                self.upstream_errors.labels(provider, kind.value).inc()
 
     def _new_series(self, exchange: Exchange) -> _Series:
         arrival, status = exchange.arrival, exchange.outcome.status
