@@ -6,9 +6,8 @@ import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from interlingua.profiles.overlay import own_profiles
 from interlingua.providers import provider
 from tests.cli.running import run, told
 from tests.client.lists import claude
-from tests.loopback import STOPS_WITHIN
+from tests.loopback import Loopback, body_of, reply
 
 
 class Script:
@@ -36,7 +35,7 @@ def serving(answers: dict[str, Any]) -> Iterator[tuple[str, Script]]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            body = body_of(self)
             headers = {name.lower(): value for name, value in self.headers.items()}
             script.asked.append((self.command, self.path, headers, body))
             answer = script.answers.get(f"{self.command} {self.path}", (404, {"error": "no"}))
@@ -44,27 +43,12 @@ def serving(answers: dict[str, Any]) -> Iterator[tuple[str, Script]]:
                 answer = answer(json.loads(body))
             status, content = answer if isinstance(answer, tuple) else (200, answer)
             data = content if isinstance(content, bytes) else json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            reply(self, data, status=status)
 
-        def do_POST(self) -> None:
-            self.do_GET()
+        do_POST = do_GET  # noqa: N815  # the library's name
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = Thread(target=server.serve_forever, args=(STOPS_WITHIN,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", script
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with Loopback(Handler) as server:
+        yield server.url, script
 
 
 def test_a_list_of_several_pages_is_asked_for_with_the_key() -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 
 import msgspec
 import pytest
 
 from interlingua.client.targets import Targets, askable
 from interlingua.providers.read import providers
-from tests.loopback import STOPS_WITHIN
+from tests.loopback import Loopback, reply
 
 NOBODY = "http://127.0.0.1:9"
 TAGS = {"models": [{"name": "mine:7b", "model": "mine:7b"}, {"model": "llama3.2:1b"}]}
@@ -31,22 +30,10 @@ def listing(body: object, status: int = 200) -> Iterator[tuple[str, list[str]]]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             asked.append(self.path)
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(msgspec.json.encode(body))
+            reply(self, msgspec.json.encode(body), status=status)
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, args=(STOPS_WITHIN,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with Loopback(Handler) as server:
+        yield server.url, asked
 
 
 def of(ids: list[str]) -> set[str]:

@@ -23,6 +23,7 @@ from interlingua.gateway.service import Service
 from interlingua.gateway.settings import Listen, Settings
 from interlingua.streams.fold import fold
 from tests.agents.chat.provider import ANTHROPIC, DIALECTS, OPENAI, Provider
+from tests.loopback import reply
 
 __all__ = ["ANTHROPIC", "OPENAI", "Served", "Upstream", "asked", "key", "served", "settings_in"]
 
@@ -36,7 +37,7 @@ class Upstream(Provider):
     def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
         if handler.path.endswith("/count_tokens"):
             self.requests.append(wire)
-            _send(handler, json.dumps({"input_tokens": self.count}).encode())
+            reply(handler, json.dumps({"input_tokens": self.count}).encode())
             return
         if wire.get("stream"):
             super().answer(handler, dialect, wire)
@@ -48,17 +49,7 @@ class Upstream(Provider):
             self._fail(handler, dialect)
             return
         response = fold(list(self._events(words, request)))
-        _send(handler, il.dialect(dialect).write_response(response).json())
-
-
-def _send(
-    handler: BaseHTTPRequestHandler, body: bytes, media_type: str = "application/json"
-) -> None:
-    handler.send_response(200)
-    handler.send_header("content-type", media_type)
-    handler.send_header("content-length", str(len(body)))
-    handler.end_headers()
-    handler.wfile.write(body)
+        reply(handler, il.dialect(dialect).write_response(response).json())
 
 
 def _words(request: il.Request) -> str:

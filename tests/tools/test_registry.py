@@ -8,10 +8,9 @@ import math
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -25,6 +24,7 @@ from interlingua.errors import MissingExtraError, SchemaError, ToolInputError
 from interlingua.model.tools import SideEffects, ToolDefinition
 from interlingua.tools.registry import MAX_INPUT_LEVELS, ToolRegistry, build_validator
 from interlingua.tools.schema import MAX_PROBLEMS, REFUSED
+from tests.loopback import Loopback, reply
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -390,30 +390,15 @@ class Canary(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.visits.append(self.path)
-        body = b'{"type": "integer"}'
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
+        reply(self, b'{"type": "integer"}')
 
 
 @contextmanager
 def canary() -> Iterator[tuple[str, list[str]]]:
     """A loopback address, and the list of visits to it."""
     visits: list[str] = []
-    handler = type("Handler", (Canary,), {"visits": visits})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/schema.json", visits
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with Loopback(type("Handler", (Canary,), {"visits": visits})) as server:
+        yield f"{server.url}/schema.json", visits
 
 
 def refusing(schema: dict[str, Any]) -> None:

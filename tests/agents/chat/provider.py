@@ -13,14 +13,13 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import interlingua as il
 from interlingua.model.events import TextDelta
-from tests.loopback import STOPS_WITHIN
+from tests.loopback import Loopback, body_of, chunk, reply
 
 KEY = "canary-7f1d2c9ab4"
 DIALECTS = {"/v1/messages": "anthropic", "/v1/chat/completions": "openai-chat"}
@@ -31,7 +30,7 @@ LONGEST = 400
 """Words of a slow answer, where nobody stops it."""
 
 
-class Provider:
+class Provider(Loopback):
     """Serves from `with` to its end. `requests` are the bodies it got, `headers` what came with
     them; `left` is set when a client went away before the end."""
 
@@ -43,11 +42,8 @@ class Provider:
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
             def do_POST(self) -> None:
-                data = self.rfile.read(int(self.headers.get("content-length") or 0))
+                data = body_of(self)
                 provider.headers.append({k.lower(): v for k, v in self.headers.items()})
                 try:
                     provider.answer(self, DIALECTS[self.path], json.loads(data))
@@ -55,29 +51,7 @@ class Provider:
                     provider.left.set()
                     self.close_connection = True
 
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(STOPS_WITHIN,), daemon=True
-        )
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(Handler)
 
     def configure(self, home: Path) -> None:
         """Write the user's file that leads here, with a key that must never be seen."""
@@ -102,7 +76,7 @@ class Provider:
         writer = il.dialect(dialect).stream_writer()
         for event in self._events(words, request):
             for frame in writer.feed(event):
-                _chunk(handler, il.sse.encode(frame))
+                chunk(handler, il.sse.encode(frame))
             if words.startswith("slow"):
                 time.sleep(self.pace)
             if words.startswith("break") and isinstance(event, TextDelta):
@@ -112,7 +86,7 @@ class Provider:
                 handler.close_connection = True
                 return
         for frame in writer.close():
-            _chunk(handler, il.sse.encode(frame))
+            chunk(handler, il.sse.encode(frame))
         handler.wfile.write(b"0\r\n\r\n")
 
     def _events(self, words: str, request: il.Request) -> Iterator[Any]:
@@ -157,11 +131,7 @@ class Provider:
         error = il.ProviderError(il.ErrorKind.INVALID_REQUEST, "no such luck", status=400)
         empty = il.Message.assistant((), il.MessageMetadata(status=il.MessageStatus.ERROR))
         body = il.dialect(dialect).write_response(il.Response(empty, error=error)).json()
-        handler.send_response(400)
-        handler.send_header("content-type", "application/json")
-        handler.send_header("content-length", str(len(body)))
-        handler.end_headers()
-        handler.wfile.write(body)
+        reply(handler, body, status=400)
 
 
 def _question(request: il.Request) -> str:
@@ -178,8 +148,3 @@ def _delegated(rest: str, number: int) -> list[il.Block]:
         il.ToolUseBlock(f"toolu_{number}_{place}", "delegate", input)
         for place, input in enumerate(inputs)
     ]
-
-
-def _chunk(handler: BaseHTTPRequestHandler, data: bytes) -> None:
-    handler.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
-    handler.wfile.flush()

@@ -8,14 +8,12 @@ from __future__ import annotations
 import base64
 import json
 import struct
-import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
-from tests.loopback import STOPS_WITHIN
+from tests.loopback import Loopback, body_of, reply
 
 KEY = "canary-5b0e91d27c"
 BASES = {
@@ -64,7 +62,7 @@ def tokens(texts: list[str]) -> int:
     return sum(len(text.split()) for text in texts)
 
 
-class Vendors:
+class Vendors(Loopback):
     """Serves from `with` to its end. `extra` answers before the vendors do."""
 
     def __init__(self, extra: Handler | None = None) -> None:
@@ -73,52 +71,16 @@ class Vendors:
         vendors = self
 
         class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
             def handle_one(self) -> None:
-                seen = Seen(
-                    self.command,
-                    self.path,
-                    {k.lower(): v for k, v in self.headers.items()},
-                    _body(self),
-                )
+                headers = {k.lower(): v for k, v in self.headers.items()}
+                seen = Seen(self.command, self.path, headers, body_of(self))
                 vendors.seen.append(seen)
-                reply = (vendors.extra and vendors.extra(seen)) or embeddings(seen)
-                data = reply.data()
-                self.send_response(reply.status)
-                kind = {"content-type": "application/json", **(reply.headers or {})}
-                for name, value in kind.items():
-                    self.send_header(name, value)
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                made = (vendors.extra and vendors.extra(seen)) or embeddings(seen)
+                reply(self, made.data(), status=made.status, headers=made.headers)
 
             do_GET = do_POST = do_PUT = do_DELETE = handle_one  # noqa: N815  # the library's names
 
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(STOPS_WITHIN,), daemon=True
-        )
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(Handler)
 
     def configure(self, home: Path) -> None:
         """Writes the user's file of providers."""
@@ -132,17 +94,6 @@ class Vendors:
 
     def last(self) -> Seen:
         return self.seen[-1]
-
-
-def _body(handler: BaseHTTPRequestHandler) -> bytes:
-    if handler.headers.get("transfer-encoding") != "chunked":
-        return handler.rfile.read(int(handler.headers.get("content-length") or 0))
-    pieces = []
-    while size := int(handler.rfile.readline().strip(), 16):
-        pieces.append(handler.rfile.read(size))
-        handler.rfile.readline()
-    handler.rfile.readline()
-    return b"".join(pieces)
 
 
 def embeddings(seen: Seen) -> Reply:

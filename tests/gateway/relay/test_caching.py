@@ -18,11 +18,11 @@ from tests.gateway.serving import (
     OPENAI,
     Served,
     Upstream,
-    _send,
     key,
     served,
     settings_in,
 )
+from tests.loopback import reply
 
 LONG = "Answer with care, and in one sentence. " * 300
 MODEL = "anthropic:claude-sonnet-4-6"
@@ -48,7 +48,7 @@ class Caching(Upstream):
         )
         message = il.Message(il.Role.ASSISTANT, (il.TextBlock("Yes."),), metadata=metadata)
         if not wire.get("stream"):
-            _send(handler, il.dialect(dialect).write_response(il.Response(message)).json())
+            reply(handler, il.dialect(dialect).write_response(il.Response(message)).json())
             return
         if wire.get("diagnostics") and self.diagnosis is not None:
             message = message.replace(metadata=metadata.replace(cache_diagnosis=self.diagnosis))
@@ -56,7 +56,7 @@ class Caching(Upstream):
         frames = [
             frame for event in il.unfold(il.Response(message)) for frame in writer.feed(event)
         ]
-        _send(handler, b"".join(map(encode, [*frames, *writer.close()])), "text/event-stream")
+        reply(handler, b"".join(map(encode, [*frames, *writer.close()])), "text/event-stream")
 
 
 def chat(turns: int, system: str = LONG, model: str = MODEL, **more: Any) -> dict[str, Any]:

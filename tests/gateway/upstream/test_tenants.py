@@ -15,6 +15,7 @@ from interlingua.gateway.upstream.transport import Upstream
 from tests.gateway import serving
 from tests.gateway.serving import asked, key, served
 from tests.gateway.upstream.test_connection import PLAIN, SHORT, Provider, run
+from tests.loopback import reply
 
 
 class LateProvider(serving.Upstream):
@@ -23,7 +24,7 @@ class LateProvider(serving.Upstream):
     def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
         late = getattr(handler, "late", _message("stray"))
         handler.late = _message(wire["messages"][-1]["content"])  # type: ignore[attr-defined]
-        serving._send(handler, late)
+        reply(handler, late)
 
 
 def _message(words: Any) -> bytes:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from tests.loopback import STOPS_WITHIN
+from tests.loopback import Loopback, body_of
 
 _OWN_HOP = {"connection", "transfer-encoding", "content-length", "host", "keep-alive"}
 _PATIENCE = 120
@@ -39,13 +38,11 @@ def listening(model: str) -> Iterator[Listener]:
     place = urlsplit(model).netloc
 
     class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
         def do_GET(self) -> None:
             self._pass_on(b"")
 
         def do_POST(self) -> None:
-            self._pass_on(_body(self))
+            self._pass_on(body_of(self))
 
         def _pass_on(self, data: bytes) -> None:
             connection = http.client.HTTPConnection(place, timeout=_PATIENCE)
@@ -60,31 +57,9 @@ def listening(model: str) -> Iterator[Listener]:
             finally:
                 connection.close()
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    listener = Listener(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, args=(STOPS_WITHIN,), daemon=True)
-    thread.start()
-    try:
+    with Loopback(Handler) as server:
+        listener = Listener(server.url)
         yield listener
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def _body(handler: BaseHTTPRequestHandler) -> bytes:
-    if handler.headers.get("transfer-encoding", "").lower() != "chunked":
-        return handler.rfile.read(int(handler.headers.get("content-length") or 0))
-    pieces = []
-    while size := int(handler.rfile.readline().split(b";")[0], 16):
-        pieces.append(handler.rfile.read(size))
-        handler.rfile.readline()
-    handler.rfile.readline()
-    return b"".join(pieces)
 
 
 def _note(listener: Listener, path: str, data: bytes, status: int) -> None:
