@@ -40,17 +40,18 @@ def row(minutes: int = 0, **known: Any) -> RequestRow:
 
 def test_a_list_shows_time_key_model_status_tokens_cost_and_losses(store: Store) -> None:
     laptop = issue(store, "laptop", ".").key.id
-    good = row(key_id=laptop, losses=3)
+    good = row(key_id=laptop, losses=3, attempts=2)
     bad = row(1, status=429, error="rate_limit", usage=None)
     cut = row(2, error="network")
     store.append_requests([good, bad, cut])
     titles, last, middle, first = ok("requests").splitlines()
     assert titles.split() == [
-        *("id", "when", "(UTC)", "key", "model", "status", "in", "out", "cost", "losses", "ms"),
+        *("id", "when", "(UTC)", "key", "asked", "model", "status", "attempts"),
+        *("in", "out", "cost", "losses", "ms"),
     ]
     assert first.split() == [
-        *(good.id, "2026-11-10", "12:00:00", "laptop", "anthropic:claude-sonnet-4-6", "200"),
-        *("1,003", "42", "$0.0123", "3", "1,234"),
+        *(good.id, "2026-11-10", "12:00:00", "laptop", "sonnet", "anthropic:claude-sonnet-4-6"),
+        *("200", "2", "1,003", "42", "$0.0123", "3", "1,234"),
     ]
     assert middle.split()[-2:] == ["429", "1,234"]
     assert "200 network" in last

@@ -139,8 +139,10 @@ COLUMNS = (
     Column("id", "cyan"),
     Column("when (UTC)", "dim", wide=100),
     Column("key", shrink=True, wide=140),
+    Column("asked", shrink=True, wide=130),
     Column("model", "green", shrink=True),
     Column("status", right=True),
+    Column("attempts", right=True, wide=110),
     Column("in", "dim", right=True, wide=120),
     Column("out", "dim", right=True, wide=120),
     Column("cost", right=True, wide=90),
@@ -168,14 +170,23 @@ def _cells(row: RequestRow, names: Names) -> list[str]:
         row.id,
         row.at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S"),
         names.get(row.key_id) or row.key_id or "",
+        _other_name(row),
         row.model or row.asked or "",
         _status(row),
+        str(row.attempts) if row.attempts > 1 else "",
         f"{usage.prompt_tokens or 0:,}" if usage is not None and known else "",
         f"{usage.output_tokens or 0:,}" if usage is not None and known else "",
         "" if usage is None else dollars(usage.cost_usd),
         str(row.losses or ""),
         f"{row.duration_ms:,}",
     ]
+
+
+def _other_name(row: RequestRow) -> str:
+    """The name that was asked for, if it is not that of the model that answered."""
+    if row.model is None or row.asked in (None, row.model, row.model.partition(":")[2]):
+        return ""
+    return str(row.asked)
 
 
 def _status(row: RequestRow) -> str:
@@ -212,7 +223,7 @@ def followed(
         wait(SECONDS)
 
 
-WIDTHS = (30, 19, 12, 32, 6, 9, 9, 12, 3, 8)
+WIDTHS = (30, 19, 12, 12, 32, 6, 3, 9, 9, 12, 3, 8)
 
 
 def _tell(row: RequestRow, names: Names, as_json: bool) -> None:
