@@ -483,6 +483,8 @@ def test_at_an_api_what_we_do_not_know_is_refused_with_its_place(kind: Any, stor
 def test_known_data_is_read_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         loads(HI)
+        own = MessageMetadata(extra={"gateway_key_id": "gk_1", "prompt_parts": ["base"]})
+        assert loads(dumps(own), MessageMetadata) == own
     assert not caplog.records
 
 

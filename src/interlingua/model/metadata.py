@@ -15,6 +15,10 @@ UNKNOWN = "unknown"
 """The provider, or the model's name, of an answer that a session holds and that did not say."""
 KEY_ID = "gateway_key_id"
 """Under `extra`: the key of the gateway that paid for an answer."""
+PROMPT_PARTS = "prompt_parts"
+"""Under `extra`: the names of the parts that a system message is made of."""
+OWN_EXTRAS = frozenset({KEY_ID, PROMPT_PARTS})
+"""What this version itself writes under `extra`, and reads without a warning."""
 
 
 @plain_members

@@ -21,7 +21,7 @@ from interlingua.model import message as _message
 from interlingua.model.base import JsonObject, Raw, Value, _defaults
 from interlingua.model.blocks import Block, UnknownBlock
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata
+from interlingua.model.metadata import OWN_EXTRAS, MessageMetadata
 from interlingua.model.spelled_numbers import SpelledFloat
 
 logger = logging.getLogger(__name__)
@@ -163,7 +163,10 @@ class _Builder:
             if name == "type" and cls.__struct_config__.tag is not None:
                 continue
             if name not in hints:
-                self.keep(extras, name, item, f"{path}.{name}")
+                if cls is MessageMetadata and name in OWN_EXTRAS and not self.strict:
+                    extras[name] = item
+                else:
+                    self.keep(extras, name, item, f"{path}.{name}")
                 continue
             try:
                 known[name], more = self.any(hints[name], item, f"{path}.{name}")

@@ -23,7 +23,7 @@ from interlingua.model.blocks import (
 from interlingua.model.exchange import Options, Request
 from interlingua.model.ids import Ulids
 from interlingua.model.message import Message, Role, with_provenance
-from interlingua.model.metadata import MessageMetadata, MessageStatus
+from interlingua.model.metadata import PROMPT_PARTS, MessageMetadata, MessageStatus
 from interlingua.model.rules import validate
 from interlingua.model.tools import ToolDefinition
 from interlingua.profiles.estimate.estimator import Estimator
@@ -48,28 +48,27 @@ if TYPE_CHECKING:
 
 PARTS = ("base", "memory", "skills", "workspace")
 """The known parts, in the order of the prompt; others follow in their own order."""
-_KEY = "prompt_parts"
 
 
 def compose(parts: Mapping[str, str | None]) -> Message:
     """The parts that say something, as one SYSTEM message; without any, an empty placeholder."""
     names = [*(name for name in PARTS if name in parts), *(n for n in parts if n not in PARTS)]
     chosen = [(name, text) for name in names if (text := parts[name])]
-    metadata = MessageMetadata(extra={_KEY: [name for name, _ in chosen]})
+    metadata = MessageMetadata(extra={PROMPT_PARTS: [name for name, _ in chosen]})
     return Message(Role.SYSTEM, tuple([TextBlock(text) for _, text in chosen]), metadata=metadata)
 
 
 def parts_of(message: Message) -> dict[str, str]:
     """The parts of a message that `compose` made; its whole text as `base` of any other."""
     texts = [block.text for block in message.content if type(block) is TextBlock]
-    names = (message.metadata.extra or {}).get(_KEY)
+    names = (message.metadata.extra or {}).get(PROMPT_PARTS)
     if isinstance(names, list) and len(names) == len(texts):
         return dict(zip(names, texts, strict=True))
     return {"base": "\n\n".join(texts)} if texts else {}
 
 
 def is_composed(message: Message) -> bool:
-    return message.role is Role.SYSTEM and _KEY in (message.metadata.extra or {})
+    return message.role is Role.SYSTEM and PROMPT_PARTS in (message.metadata.extra or {})
 
 
 _IDS = Ulids()
