@@ -60,6 +60,7 @@ def test_a_name_that_several_have_says_so(name: str) -> None:
         ("gpt-5-turbo-mini", "openai:gpt-5-mini"),
         ("sonet", "sonnet"),
         ("cluade", "anthropic:claude-sonnet-5-5"),
+        ("text-embeding-3-smal", "openai:text-embedding-3-small"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest_ones(name: str, near: str) -> None:

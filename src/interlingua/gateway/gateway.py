@@ -260,7 +260,8 @@ class Gateway:
             try:
                 known = self._find(name, front)
             except (InterlinguaError, ValueError) as error:
-                text = f"model {name[:200]!r}: {error}"
+                is_named = isinstance(error, UnknownModelError)
+                text = str(error) if is_named else f"model {name[:200]!r}: {error}"
                 raise Refusal(404, ErrorKind.INVALID_REQUEST, text, "model_not_found") from None
             if len(self._routes) < MOST_ROUTES:
                 self._routes[name, front.dialect, front.provider] = known

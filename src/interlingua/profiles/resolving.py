@@ -169,9 +169,10 @@ def resolve(
 
 
 def _no_model(name: str, own: Iterable[str]) -> UnknownModelError:
+    from interlingua.costs.table import bundled
     from interlingua.profiles.capabilities import known_models
 
-    return unknown(name, None, (*own, *aliases(), *known_models()), _NEW)
+    return unknown(name, None, (*own, *aliases(), *bundled().embeddings, *known_models()), _NEW)
 
 
 @cache
