@@ -27,6 +27,8 @@ Headers = Mapping[bytes, bytes]
 HeaderList = list[tuple[bytes, bytes]]
 BETAS = b"anthropic-beta"
 ERROR_TYPE = b"x-amzn-errortype"
+GOOGLE_VERSIONS = ("v1beta", "v1", "v1alpha")
+"""The versions that Google's SDK may have in its paths; the first is that of its documentation."""
 EVENT_STREAM = "application/vnd.amazon.eventstream"
 BEDROCK_NAMES = re.compile(r"arn:aws|(?:[a-z-]+\.)?[a-z0-9-]+\.[a-z][^:]*:\d")
 """Addresses of models, and names with a vendor and a version: `anthropic.claude-…-v1:0`."""

@@ -149,6 +149,7 @@ def _alpha(url: str) -> None:
     assert error.value.code == 501
     [name, *_] = [model.name or "" for model in client.models.list()]
     assert client.models.get(model=name).name == name
+    assert client.interactions.create(model="local", input="hello").status == "completed"
     client.close()
 
 

@@ -10,10 +10,10 @@ from urllib.parse import unquote
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.dialects.front import Action, Ending, Front, RequestPath, Wire
+from interlingua.dialects.front import GOOGLE_VERSIONS, Action, Ending, Front, RequestPath, Wire
 from interlingua.dialects.gemini.tables import NAME
 
-_PREFIXES = ("/v1beta/models/", "/v1/models/", "/v1alpha/models/", "/models/")
+_PREFIXES = (*[f"/{version}/models/" for version in GOOGLE_VERSIONS], "/models/")
 """The last one is for clients whose users gave a base URL without a version."""
 _ACTIONS: dict[str, tuple[Action, bool]] = {
     "generateContent": ("generate", False),

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.front import Ending, Filler, Front, Stored, Wire
+from interlingua.dialects.front import GOOGLE_VERSIONS, Ending, Filler, Front, Stored, Wire
 from interlingua.dialects.gemini_interactions.tables import (
     COMPLETE,
     CREATED,
@@ -98,8 +98,7 @@ FRONT = Front(
     dialect=NAME,
     provider="gemini",
     paths={
-        "/v1beta/interactions": "generate",
-        "/v1/interactions": "generate",
+        **{f"/{version}/interactions": "generate" for version in GOOGLE_VERSIONS},
         # For clients whose users gave a base URL without a version.
         "/interactions": "generate",
     },

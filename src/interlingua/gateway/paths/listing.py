@@ -10,7 +10,7 @@ from typing import Any
 from interlingua import __version__
 from interlingua.client.targets import Targets, of_reachable, reachable
 from interlingua.costs.table import bundled
-from interlingua.dialects.front import Front
+from interlingua.dialects.front import GOOGLE_VERSIONS, Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.settings import WILDCARD
@@ -34,8 +34,7 @@ LONG_AGO = "1970-01-01T00:00:00Z"
 MOST = 1000
 """On one page."""
 _BEGINNINGS = {
-    "/v1beta/interactions": INTERACTIONS,
-    "/v1/interactions": INTERACTIONS,
+    **{f"/{version}/interactions": INTERACTIONS for version in GOOGLE_VERSIONS},
     "/v1beta/": GEMINI,
     "/v1alpha/": GEMINI,
     "/v1/messages/": ANTHROPIC,

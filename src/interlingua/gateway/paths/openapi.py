@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from interlingua import __version__
+from interlingua.dialects.front import GOOGLE_VERSIONS
 from interlingua.gateway.batches.api import NewBatch, NewMessageBatch
 from interlingua.gateway.convert import NewConversion
 from interlingua.gateway.page import NewExport, NewRedaction
@@ -302,7 +303,7 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("DELETE", "/v1/conversations/{id}/items/{item}"): Doc("Delete an item.", errors=(404,)),
     **{
         (method, f"/{version}/interactions/{{id}}{rest}"): doc
-        for version in ("v1beta", "v1")
+        for version in GOOGLE_VERSIONS
         for (method, rest), doc in _INTERACTIONS.items()
     },
     ("POST", "/sessions"): Doc(
