@@ -127,6 +127,10 @@ def test_every_path_and_principal(tmp_path: Path) -> None:
         assert (status, told["error"]["code"]) == (404, "model_not_available")
         status, told, _ = await gateway.ask("POST", "/v1/images/generations", {}, rich)
         assert status == 400
+        slow = key(tmp_path, "slow", requests_per_minute=1).token
+        assert (await gateway.ask("POST", "/v1/moderations", {"input": "x"}, slow))[0] == 200
+        status, told, _ = await gateway.ask("POST", "/v1/moderations", {"input": "x"}, slow)
+        assert (status, told["error"]["type"]) == (429, "rate_limit_error")
         status, told, _ = await gateway.ask("POST", "/v1/rerank", {"model": "openai:r"}, rich)
         assert status == 502
         assert KEY not in json.dumps(told)

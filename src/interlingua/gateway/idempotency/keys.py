@@ -24,10 +24,9 @@ from interlingua.gateway.idempotency.replies import (
     pack,
     unpack,
 )
-from interlingua.gateway.shared.fronts import Send, front_of
+from interlingua.gateway.shared.fronts import Send, front_of, kind_of
 from interlingua.gateway.shared.refusals import CodedRefusal
 from interlingua.gateway.shared.state import Arrival, Exchange
-from interlingua.model.exchange import ErrorKind
 from interlingua.model.ids import Ulids
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
@@ -294,7 +293,7 @@ def not_stored(arrival: Arrival) -> CodedRefusal:
 def refusal(
     arrival: Arrival, status: int, text: str, code: str, *headers: tuple[str, str]
 ) -> CodedRefusal:
-    kind = ErrorKind.SERVER_ERROR if status >= 500 else ErrorKind.INVALID_REQUEST
+    kind = kind_of(status)
     return CodedRefusal(arrival.front, status, kind, text, code, headers=headers)
 
 

@@ -18,11 +18,19 @@ from interlingua.gateway.relay.headers import client_body
 from interlingua.gateway.shared.bodies import body_of
 from interlingua.gateway.shared.callers import ApiError, log_refused, principal_of
 from interlingua.gateway.shared.feed import PatientResponse
-from interlingua.gateway.shared.fronts import ANTHROPIC, Asgi, Receive, Scope, Send, error_body
+from interlingua.gateway.shared.fronts import (
+    ANTHROPIC,
+    Asgi,
+    Receive,
+    Scope,
+    Send,
+    error_body,
+    kind_of,
+)
 from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.redaction import refuse_unredacted
 from interlingua.gateway.shared.state import Principal, Refusal
-from interlingua.model.exchange import ErrorKind, ProviderError
+from interlingua.model.exchange import ProviderError
 from interlingua.store.idempotency import ObjectList, ObjectRow
 
 if TYPE_CHECKING:
@@ -137,8 +145,7 @@ async def _pieces(reply: Reply) -> AsyncGenerator[bytes, None]:
 
 def _refusal(error: ApiError, request: Request) -> Response:
     log_refused(request.method, PATH, error.status, error.code)
-    kind = ErrorKind.AUTH if error.status in (401, 403) else ErrorKind.INVALID_REQUEST
-    kind = ErrorKind.SERVER_ERROR if error.status >= 500 else kind
+    kind = kind_of(error.status)
     raw: dict[str, Any] = {ANTHROPIC.dialect: {"code": error.code}}
     problem = ProviderError(kind, error.message, error.code, error.status, raw)
     return Response(error_body(ANTHROPIC, problem), error.status, media_type="application/json")

@@ -20,6 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from interlingua.agents.tasks.events import NothingToDoError, TaskBusyError
 from interlingua.client.errors import CallError
+from interlingua.dialects.front import GOOGLE_VERSIONS
 from interlingua.errors import InterlinguaError, ReadError
 from interlingua.gateway import convert, page
 from interlingua.gateway import requests as requests_api
@@ -44,7 +45,7 @@ from interlingua.gateway.shared.callers import (
     log_refused,
     principal_of,
 )
-from interlingua.gateway.shared.fronts import RESPONSES, error_body
+from interlingua.gateway.shared.fronts import RESPONSES, error_body, kind_of
 from interlingua.gateway.shared.principal import OpenRequests
 from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
 from interlingua.gateway.shared.unserved import is_other_api, not_served, unserved
@@ -131,7 +132,7 @@ ROWS: tuple[Row, ...] = (
     ],
     *[
         Row(method, f"/{version}/interactions/{{id}}{rest}", handler, dialect=True)
-        for version in ("v1beta", "v1")
+        for version in GOOGLE_VERSIONS
         for method, rest, handler in (
             ("GET", "", responses_store.show_interaction),
             ("DELETE", "", responses_store.remove_interaction),
@@ -326,9 +327,7 @@ def _error_response(row: Row, request: Request, error: ApiError) -> Response:
         return error_answer(error)
     is_response = row.path.startswith(("/v1/responses/", "/v1/conversations"))
     front = RESPONSES if is_response else front_of(request.url.path, request.headers)
-    kind = ErrorKind.AUTH if error.status in (401, 403) else ErrorKind.INVALID_REQUEST
-    if error.status >= 500:
-        kind = ErrorKind.SERVER_ERROR
+    kind = kind_of(error.status)
     provider_error = ProviderError(kind, error.message, error.code, error.status)
     return Response(
         error_body(front, provider_error),

@@ -174,6 +174,13 @@ STATUSES: dict[ErrorKind, int] = {
     ErrorKind.OTHER: 502,
 }
 """The status for an error that came from upstream."""
+_KINDS = {401: ErrorKind.AUTH, 403: ErrorKind.AUTH, 429: ErrorKind.RATE_LIMIT}
+
+
+def kind_of(status: int) -> ErrorKind:
+    """The kind of an error of ours."""
+    usual = ErrorKind.SERVER_ERROR if status >= 500 else ErrorKind.INVALID_REQUEST
+    return _KINDS.get(status, usual)
 
 
 _OVERFLOW = "context_length_exceeded"
