@@ -54,6 +54,29 @@ def test_an_edited_stop_reason_wins_over_the_word() -> None:
     assert DIALECT.write_response(edited).wire["stop_reason"] == "end_turn"
 
 
+@pytest.mark.parametrize(
+    ("kind", "status", "word"),
+    [
+        (ErrorKind.AUTH, 401, "authentication_error"),
+        (ErrorKind.AUTH, 403, "permission_error"),
+        (ErrorKind.INVALID_REQUEST, 404, "not_found_error"),
+        (ErrorKind.INVALID_REQUEST, 501, "invalid_request_error"),
+        (ErrorKind.RATE_LIMIT, 429, "rate_limit_error"),
+        (ErrorKind.RATE_LIMIT, 529, "overloaded_error"),
+        (ErrorKind.SERVER_ERROR, 500, "api_error"),
+    ],
+)
+def test_an_error_from_elsewhere_gets_the_word_of_its_status(
+    kind: ErrorKind, status: int, word: str
+) -> None:
+    failed = MessageMetadata(stop_reason=StopReason.ERROR, status=MessageStatus.ERROR)
+    wire, _ = write(Message.assistant((), failed), error=ProviderError(kind, "No.", "own", status))
+    assert wire["error"] == {"type": word, "message": "No."}
+    again = DIALECT.read_response(wire).error
+    assert again is not None
+    assert again.kind is kind
+
+
 @pytest.mark.parametrize("kind", list(ErrorKind))
 def test_every_kind_of_error_can_be_said(kind: ErrorKind) -> None:
     metadata = MessageMetadata(stop_reason=StopReason.ERROR, status=MessageStatus.ERROR)

@@ -143,6 +143,25 @@ def test_an_error_of_others_keeps_its_kind_or_reports_it(kind: ErrorKind) -> Non
     assert wire["__type"] in ERRORS.words
 
 
+@pytest.mark.parametrize(
+    ("kind", "status", "word"),
+    [
+        (ErrorKind.INVALID_REQUEST, 404, "ResourceNotFoundException"),
+        (ErrorKind.INVALID_REQUEST, 501, "ValidationException"),
+        (ErrorKind.SERVER_ERROR, 503, "ServiceUnavailableException"),
+    ],
+)
+def test_an_error_from_elsewhere_gets_the_word_of_its_status(
+    kind: ErrorKind, status: int, word: str
+) -> None:
+    error = ProviderError(kind, "No.", "own", status)
+    wire, _ = written(made((), stop_reason=StopReason.ERROR).replace(error=error))
+    assert wire == {"message": "No.", "__type": word}
+    again = DIALECT.read_response(wire).error
+    assert again is not None
+    assert again.kind is kind
+
+
 def test_the_code_and_status_of_others_are_reported() -> None:
     error = ProviderError(ErrorKind.RATE_LIMIT, "Wait.", "rate_limit_error", 429)
     wire, lost = written(made((), stop_reason=StopReason.ERROR).replace(error=error))

@@ -215,6 +215,25 @@ def test_odd_errors_go_home(error: Any) -> None:
     assert read_answer({"error": error, "extra": 1}).error is not None
 
 
+@pytest.mark.parametrize(
+    ("kind", "status", "word"),
+    [
+        (ErrorKind.AUTH, 403, "PERMISSION_DENIED"),
+        (ErrorKind.INVALID_REQUEST, 404, "NOT_FOUND"),
+        (ErrorKind.INVALID_REQUEST, 422, "INVALID_ARGUMENT"),
+        (ErrorKind.INVALID_REQUEST, 501, "UNIMPLEMENTED"),
+        (ErrorKind.SERVER_ERROR, 503, "UNAVAILABLE"),
+        (ErrorKind.SERVER_ERROR, 529, "INTERNAL"),
+    ],
+)
+def test_an_error_from_elsewhere_gets_the_word_of_its_status(
+    kind: ErrorKind, status: int, word: str
+) -> None:
+    wire, _ = written(Message.assistant([]), error=ProviderError(kind, "No.", "own", status))
+    assert wire == {"error": {"code": status, "message": "No.", "status": word}}
+    assert read_answer(wire).error == ProviderError(kind, "No.", word, status)
+
+
 def test_an_error_from_elsewhere_gets_googles_words() -> None:
     error = ProviderError(ErrorKind.RATE_LIMIT, "Later.", "rate_limit_error")
     wire, lost = written(Message.assistant([TextBlock("x")]), error=error)

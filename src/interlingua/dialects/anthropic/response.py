@@ -11,7 +11,13 @@ from msgspec.structs import astuple
 from interlingua.dialects.anthropic import messages as messages  # which knows all parts
 from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.calls import report_repaired
-from interlingua.dialects.anthropic.tables import ERRORS, NAME, NEAR_ERRORS, OVERFLOW
+from interlingua.dialects.anthropic.tables import (
+    ERRORS,
+    NAME,
+    NEAR_ERRORS,
+    OVERFLOW,
+    STATUS_ERRORS,
+)
 from interlingua.dialects.anthropic.text import ANSWER, read_parts, write_parts
 from interlingua.dialects.kernel.claude import CACHE_WRITES, TOOL_USES, own_stop_word
 from interlingua.dialects.kernel.errors import (
@@ -230,7 +236,8 @@ def _write_words(error: Any, recorder: LossRecorder) -> Wire:
     code, message = error.code, error.message
     if code is not None and code in ERRORS.words and _kind_of(code, message) is error.kind:
         return {"type": code, "message": message}
-    word = NEAR_ERRORS.get(error.kind) or ERRORS.write(error.kind) or "api_error"
+    word = STATUS_ERRORS.get((error.kind, error.status)) or NEAR_ERRORS.get(error.kind)
+    word = word or ERRORS.write(error.kind) or "api_error"
     report_error_word(error, word, _kind_of, recorder)
     return {"type": word, "message": message}
 

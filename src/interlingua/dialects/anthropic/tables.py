@@ -117,6 +117,14 @@ NEAR_ERRORS: dict[ErrorKind, str] = {
     ErrorKind.NETWORK: "timeout_error",
 }
 """Written before `ERRORS` is asked; a kind in neither is an `api_error`."""
+STATUS_ERRORS: dict[tuple[ErrorKind, int | None], str] = {
+    (ErrorKind.AUTH, 403): "permission_error",
+    (ErrorKind.INVALID_REQUEST, 404): "not_found_error",
+    (ErrorKind.INVALID_REQUEST, 409): "conflict_error",
+    (ErrorKind.RATE_LIMIT, 529): "overloaded_error",
+    (ErrorKind.SERVER_ERROR, 504): "timeout_error",
+}
+"""The words for kinds with these HTTP statuses."""
 OVERFLOW = re.compile(r"\b(context|tokens)\b")
 """An `invalid_request_error` that speaks of these is a prompt that does not fit (recorded answers,
 read 2026-11)."""

@@ -185,7 +185,8 @@ def write_error(response: Response, recorder: LossRecorder) -> Wire:
     code = None if word is None else _bare(word)
     if not says_none or kind_of(None, error.message) is not error.kind:
         if code is None or kind_of(code, error.message) is not error.kind:
-            code = tables.NEAR_ERRORS.get(error.kind) or tables.ERRORS.write(error.kind)
+            code = tables.STATUS_ERRORS.get((error.kind, error.status))
+            code = code or tables.NEAR_ERRORS.get(error.kind) or tables.ERRORS.write(error.kind)
             out[TYPE] = code = code or "InternalServerException"
         report_error_word(error, code, kind_of, recorder)
     return _finish(out, response, error, recorder)

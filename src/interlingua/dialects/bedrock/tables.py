@@ -218,6 +218,11 @@ NEAR_ERRORS: dict[ErrorKind, str] = {
     ErrorKind.NETWORK: "ServiceUnavailableException",
 }
 """Written before `ERRORS` is asked; a kind in neither is an `InternalServerException`."""
+STATUS_ERRORS: dict[tuple[ErrorKind, int | None], str] = {
+    (ErrorKind.INVALID_REQUEST, 404): "ResourceNotFoundException",
+    (ErrorKind.SERVER_ERROR, 503): "ServiceUnavailableException",
+}
+"""The words for kinds with these HTTP statuses."""
 STREAM_ERRORS = frozenset(
     {"InternalServerException", "ModelStreamErrorException", "ValidationException"}
     | {"ThrottlingException", "ServiceUnavailableException"}

@@ -64,17 +64,22 @@ def _kind_of(message: str, word: str | None, status: int | None) -> ErrorKind:
 
 
 def _write_word(error: Any, recorder: LossRecorder) -> str | None:
-    """Google's own word, or the one for the kind; one that it made up is kept as a spelling."""
+    """Google's own word, or the nearest; one that it made up is kept as a spelling."""
     if error.code not in tables.ERRORS:
         recorder.lost(error, "code", because("error_code_unknown"), kind="approximated")
-        return tables.ERROR_WORDS.get(error.kind)
-    word: str = error.code
-    return word
+    return _word_of(error)
+
+
+def _word_of(error: Any) -> str | None:
+    """Google's own word, or the one for the kind and the HTTP code."""
+    if error.code in tables.ERRORS:
+        return str(error.code)
+    usual = tables.ERROR_WORDS.get(error.kind)
+    return tables.STATUS_WORDS.get((error.kind, error.status), usual)
 
 
 def _status_of(error: Any) -> int:
-    word = error.code if error.code in tables.ERRORS else tables.ERROR_WORDS[error.kind]
-    return tables.ERRORS[word][1]
+    return tables.ERRORS[_word_of(error) or "UNKNOWN"][1]
 
 
 ERROR = Table(
@@ -86,7 +91,7 @@ ERROR = Table(
         ("code",),
         lambda value: {"code": value} if type(value) is str else NOT_OURS,
         _write_word,
-        fill=lambda error: tables.ERROR_WORDS[error.kind],
+        fill=_word_of,
     ),
     Field("", ("kind",), lambda _: {}, lambda _, __: None),  # said by all of them together
 )

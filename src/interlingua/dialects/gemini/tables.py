@@ -207,6 +207,7 @@ ERRORS: dict[str, tuple[ErrorKind, int]] = {
     "FAILED_PRECONDITION": (ErrorKind.INVALID_REQUEST, 400),
     "OUT_OF_RANGE": (ErrorKind.INVALID_REQUEST, 400),
     "NOT_FOUND": (ErrorKind.INVALID_REQUEST, 404),
+    "UNIMPLEMENTED": (ErrorKind.INVALID_REQUEST, 501),
     "UNAUTHENTICATED": (ErrorKind.AUTH, 401),
     "PERMISSION_DENIED": (ErrorKind.AUTH, 403),
     "RESOURCE_EXHAUSTED": (ErrorKind.RATE_LIMIT, 429),
@@ -232,6 +233,10 @@ ERROR_WORDS: dict[ErrorKind, str] = {
     ErrorKind.CANCELLED: "CANCELLED",
     ErrorKind.OTHER: "UNKNOWN",
 }
+STATUS_WORDS: dict[tuple[ErrorKind, int | None], str] = {
+    found: word for word, found in reversed(ERRORS.items())
+}
+"""The word for a kind with this HTTP code; `ERROR_WORDS` has those for any other."""
 ERROR_PHRASES: dict[str, ErrorKind] = {
     "exceeds the maximum number of tokens": ErrorKind.CONTEXT_OVERFLOW,
     "API key not valid": ErrorKind.AUTH,
