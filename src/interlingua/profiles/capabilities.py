@@ -147,11 +147,16 @@ def known_models() -> list[str]:
     return list(_load().models)
 
 
-def known_ids() -> list[str]:
-    """The same, under every name that a provider has for it, and models that make embeddings."""
+def embedding_models() -> list[str]:
+    """Every model that makes embeddings and has a price."""
     from interlingua.costs.table import bundled
 
-    return list(dict.fromkeys([*_load().models, *_known(), *bundled().embeddings]))
+    return list(bundled().embeddings)
+
+
+def known_ids() -> list[str]:
+    """Models of both kinds, under every name that a provider has for them."""
+    return list(dict.fromkeys([*_load().models, *_known(), *embedding_models()]))
 
 
 def providers() -> list[str]:

@@ -169,10 +169,9 @@ def resolve(
 
 
 def _no_model(name: str, own: Iterable[str]) -> UnknownModelError:
-    from interlingua.costs.table import bundled
-    from interlingua.profiles.capabilities import known_models
+    from interlingua.profiles.capabilities import embedding_models, known_models
 
-    return unknown(name, None, (*own, *aliases(), *bundled().embeddings, *known_models()), _NEW)
+    return unknown(name, None, (*own, *aliases(), *embedding_models(), *known_models()), _NEW)
 
 
 @cache
