@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -34,6 +35,29 @@ def test_each_shell_has_a_script(shell: str) -> None:
     script = ok("completion", shell)
     assert f"_INTERLINGUA_COMPLETE={shell}_complete" in script
     assert "interlingua" in script
+
+
+@pytest.mark.skipif(which("bash") is None, reason="bash is not installed here")
+@pytest.mark.parametrize(
+    ("words", "reply"),
+    [
+        ("interlingua chat -m anthropic : claude-sonnet-4-6", "claude-sonnet-4-6"),
+        ("interlingua chat -m anthropic :", "claude-sonnet-4-6"),
+        ("interlingua chat -m claude-sonnet-4-6", "claude-sonnet-4-6"),
+        ("interlingua convert --to gemin", "gemini"),
+    ],
+)
+def test_bash_splits_words_at_colons(words: str, reply: str, tmp_path: Path) -> None:
+    command = tmp_path / "interlingua"
+    program = f"#!{sys.executable}\nfrom interlingua.cli.main import main; main()\n"
+    command.write_text(program)
+    command.chmod(0o755)
+    script = f"""{ok("completion", "bash").replace("complete -o", ": complete -o")}
+        COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+        _interlingua_completion {command}; printf '%s\\n' "${{COMPREPLY[@]}}" """
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, timeout=60)
+    assert reply in done.stdout.decode().splitlines(), done.stderr.decode()
 
 
 def test_another_shell_is_refused() -> None:

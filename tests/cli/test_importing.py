@@ -325,10 +325,24 @@ def test_a_folder_is_imported_with_all_that_is_in_it(tmp_path: Path) -> None:
     (folder / "deeper" / "two.jsonl").write_text("\n".join(lines[1:]))
     (folder / "broken.json").write_text("{")
     (folder / "notes.txt").write_text("not one of them")
+    (folder / "index.json").write_text('{"version": 3}')
     done = run("import", folder)
     assert done.exit_code == 1
+    assert "skipped: 1 JSON file without a conversation" in done.output
+    assert "index.json" not in done.stderr
+    assert run("import", folder / "index.json").exit_code == 1
     assert "3 sessions, 3 messages imported, 1 unreadable" in done.output
     assert "broken.json" in done.stderr
     assert "already imported: 3 sessions" in run("import", folder).output
     (tmp_path / "empty").mkdir()
     assert "has no .json" in run("import", tmp_path / "empty").stderr
+
+
+def test_the_file_of_a_helper_makes_no_session_of_its_own(tmp_path: Path) -> None:
+    line = {"type": "user", "sessionId": "s1", "uuid": "u1", "isSidechain": True, "cwd": "/x"}
+    line |= {"parentUuid": None, "timestamp": "2026-11-16T16:52:00.000Z", "version": "2.1.0"}
+    line |= {"message": {"role": "user", "content": "Look."}, "agentId": "a1"}
+    file = tmp_path / "agent-a1.jsonl"
+    file.write_text(json.dumps(line) + "\n")
+    for _ in range(2):
+        assert "0 sessions, 0 messages imported, 0 unreadable" in run("import", file).output

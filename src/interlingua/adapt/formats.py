@@ -261,6 +261,11 @@ def detect(data: Any, kind: Kind | None = None) -> Detected:
     return Detected(first.dialect, first.kind, first.evidence, first.score, others)
 
 
+NO_CONVERSATION = (
+    "no format matches this JSON: it is not a request, a response or a list of messages"
+)
+
+
 def _unknown(parsed: Any) -> str:
     """That no format fits, and what to do about it."""
     keys = [key for key in _MESSAGE_KEYS if isinstance(parsed, dict) and key in parsed]
@@ -270,8 +275,7 @@ def _unknown(parsed: Any) -> str:
             read(parsed, _MESSAGE_KEYS[keys[0]], likely)
         except InterlinguaError as error:
             return f"no format matches this JSON: {error}; pass source= if you know the format"
-    problem = "no format matches this JSON: it is not a request, a response or a list of messages"
-    return f"{problem}; pass source= if you know the format"
+    return f"{NO_CONVERSATION}; pass source= if you know the format"
 
 
 _MESSAGE_KEYS = {

@@ -25,6 +25,7 @@ import click
 import msgspec
 
 from interlingua import transcripts
+from interlingua.adapt.formats import NO_CONVERSATION
 from interlingua.cli import formats, reading
 from interlingua.cli.files import FOLDER_SUFFIXES, all_files
 from interlingua.cli.main import INTERRUPTED, unknown
@@ -81,6 +82,7 @@ def command(
     known = [reading.AUTO, *formats.names(), *transcript_formats()]
     if source not in known:
         raise click.BadParameter(unknown("format", source, known), param_hint="--from")
+    named = {Path(name) for name in files}
     paths = [Path(name) for name in all_files(files, (*FOLDER_SUFFIXES, ".db"))]
     total = sum(path.stat().st_size for path in paths if str(path) != reading.STDIN)
     failed = 0
@@ -93,7 +95,8 @@ def command(
         for path in paths:
             format = _transcript_format(path, source)
             if format is None:
-                failed += _import_items(path, reading.items(path, source, model), importer, done)
+                items = reading.items(path, source, model)
+                failed += _import_items(path, items, importer, done, path in named)
             else:
                 failed += _import_transcripts(path, format, importer)
                 done(path.stat().st_size if str(path) != reading.STDIN else 0)
@@ -118,12 +121,16 @@ def _import_items(
     items: Iterable[reading.Item],
     importer: SessionImporter,
     done: Callable[[int], object],
+    is_named: bool,
 ) -> int:
-    """Requests, responses and exports of a file; gives how many of them cannot be read."""
+    """Imports requests, responses and exports of a file; returns how many cannot be read. Other
+    JSON files of a folder, found in it and not named, are only counted."""
     failed = 0
     for item in items:
         failure = item.error or importer.take(item.found)
-        if failure is not None:
+        if not is_named and path.suffix == ".json" and NO_CONVERSATION in (failure or ""):
+            importer.counts.other_files += 1
+        elif failure is not None:
             failed += 1
             complain(f"{path}, line {item.line}: {failure}")
         done(item.size)
@@ -490,6 +497,8 @@ class Counts(msgspec.Struct):
     """Sessions that were there and got new messages."""
     requests_with_tools: int = 0
     requests_with_options: int = 0
+    other_files: int = 0
+    """JSON files of folders that are not conversations."""
 
     def left_out(self) -> Iterator[str]:
         if self.already_there:
@@ -500,6 +509,8 @@ class Counts(msgspec.Struct):
             yield f"not imported: the tools of {plural(self.requests_with_tools, 'request')}"
         if self.requests_with_options:
             yield f"not imported: the options of {plural(self.requests_with_options, 'request')}"
+        if self.other_files:
+            yield f"skipped: {plural(self.other_files, 'JSON file')} without a conversation"
 
 
 class SessionImporter:
@@ -554,8 +565,9 @@ class SessionImporter:
 
     def settle(self, transcript: Transcript) -> list[str]:
         """Imports a session of another agent with its branches and helpers; returns the problems of
-        messages that were imported as they are."""
-
+        messages that were imported as they are. The file of a helper has nothing of its own."""
+        if not (transcript.messages or transcript.branches or transcript.subagents):
+            return []
         if self._imported is None:
             self._imported = ImportedSessions(self.store)
         settled = import_transcript(self.store, transcript, self._imported, self._pricing())

@@ -239,7 +239,29 @@ def command(shell: str) -> None:
 
     complete = get_completion_class(shell)
     assert complete is not None  # by the choice above
-    click.echo(complete(commands(), {}, "interlingua", COMPLETING).source())
+    script = complete(commands(), {}, "interlingua", COMPLETING).source()
+    click.echo(_with_colons(script) if shell == "bash" else script)
+
+
+_JOINED = """    local words=() word prefix=
+    for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+        if [[ ${#words[@]} -gt 0 && ( $word == :* || ${words[-1]} == *: ) ]]; then
+            words[-1]+=$word
+        else
+            words+=("$word")
+        fi
+    done
+    if [[ ${words[-1]} == *:* && $COMP_WORDBREAKS == *:* ]]; then
+        prefix=${words[-1]%"${words[-1]##*:}"}
+    fi
+    response=$(env COMP_WORDS="${words[*]}" COMP_CWORD=$((${#words[@]} - 1)) """
+
+
+def _with_colons(script: str) -> str:
+    """The script for bash, which splits words at colons: `anthropic:claude…` becomes one again."""
+    start = '    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD '
+    script = script.replace(start, _JOINED)
+    return script.replace("COMPREPLY+=($value)", 'COMPREPLY+=("${value#"$prefix"}")')
 
 
 def formats(text: str, *more: str) -> list[CompletionItem]:
