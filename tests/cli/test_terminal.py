@@ -51,6 +51,14 @@ def test_colours_and_bars_are_for_terminals_alone(store: Store) -> None:
     assert "b:dear" in piped
 
 
+def test_bars_give_way_to_the_names_of_models(store: Store) -> None:
+    long = "gemini:gemini-3.1-pro-preview-customtools"
+    add(store, answer(long, "1"), answer("a:cheap", "1"))
+    _, seen = on_terminal("cost", columns=70)
+    assert long in plain(seen)
+    assert not set(seen) & BLOCKS
+
+
 def test_no_color_is_respected(store: Store) -> None:
     add(store, answer(cost="1"))
     _, seen = on_terminal("cost", NO_COLOR="1")

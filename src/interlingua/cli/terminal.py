@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 GAP = "  "
 LONGEST_BAR = 24
 SHORT_BAR = 8
+SHORTEST_BAR = 4
 WIDE = 100
 """Columns of a terminal from which on bars are long."""
 
@@ -135,9 +136,10 @@ def _rich_table(
         table.add_column(
             column.title, justify=justify, style=column.style, no_wrap=not column.shrink
         )
-    if bars is not None:
-        longest = LONGEST_BAR if screen.width >= WIDE else SHORT_BAR
-        table.add_column("", style="magenta", min_width=4, max_width=longest)
+    titles = [column.title for column in columns]
+    longest = _bar_width(screen.width, fitting, [titles, *rows, *([total] if total else [])])
+    if (bars := bars if longest else None) is not None:
+        table.add_column("", style="magenta", min_width=longest, max_width=longest)
     most = float(max(bars or [Decimal(0)])) or 1.0
     for number, row in enumerate(rows):
         cells: list[Any] = [
@@ -152,6 +154,13 @@ def _rich_table(
         ]
         table.add_row(*ends, *([""] if bars is not None else []))
     screen.print(table)
+
+
+def _bar_width(width: int, fitting: Sequence[int], lines: Sequence[Sequence[str]]) -> int:
+    """Cells that are left for bars: 0 where they would cut texts short."""
+    used = sum(max(_width(line[at]) for line in lines) + len(GAP) for at in fitting)
+    longest = LONGEST_BAR if width >= WIDE else SHORT_BAR
+    return min(longest, width - used) if width - used >= SHORTEST_BAR else 0
 
 
 def _at(places: Sequence[int], row: Sequence[str]) -> list[str]:
