@@ -271,3 +271,21 @@ def test_other_values_say_what_they_are_made_of(make: Callable[[], object], text
 def test_a_misspelled_role_names_the_roles() -> None:
     with pytest.raises(ValueError, match=r"Message\.role is one of system, developer, user"):
         il.Message("human", "hi")  # type: ignore[arg-type]
+
+
+def test_a_choice_of_a_tool_is_taken_as_vendors_write_it() -> None:
+    choice = {"type": "function", "function": {"name": "look"}}
+    assert il.Options(tool_choice=choice).tool_choice == il.ToolChoice("any", ("look",))
+    with pytest.raises(TypeError, match=r"tool_choice is il.ToolChoice, 'auto'"):
+        il.Options(tool_choice=3)  # type: ignore[arg-type]
+
+
+def test_a_chat_closes_the_client_that_it_made() -> None:
+    with il.Chat("anthropic:claude-sonnet-4-6") as chat:
+        assert "claude-sonnet-4-6" in repr(chat)
+    with pytest.raises(il.InterlinguaError, match="closed"):
+        chat.ask("Hello")
+    with il.Client() as client:
+        with il.Chat("anthropic:claude-sonnet-4-6", client):
+            pass
+        assert client.cancel() is False

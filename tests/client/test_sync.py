@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from typing import Any
@@ -222,3 +224,18 @@ def test_closing_ends_what_is_under_way() -> None:
         thread.join(timeout=3)
         assert not thread.is_alive()
     assert [type(odd) for odd in failed] == [CallCancelledError]
+
+
+def test_a_client_that_nobody_closed_leaves_no_complaint() -> None:
+    program = """if True:
+        import sys, interlingua as il
+        client = il.Client(keys={"anthropic": "k"}, base_urls={"anthropic": sys.argv[1]})
+        print(client.generate(sys.argv[2], "Hello").text)
+        client.generate(sys.argv[2], "Hello")
+    """
+    with serving(served.whole("anthropic")) as server:
+        url = bases(server, "whole-anthropic")["anthropic"]
+        command = [sys.executable, "-W", "error", "-c", program, url, SONNET]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.strip() == TEXT
+    assert done.stderr == ""

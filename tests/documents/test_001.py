@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
+from interlingua.views import parts
 from interlingua.views.parts import (
     ContentKind,
     ContentPart,
@@ -162,3 +163,15 @@ def test_messages_are_read_back_in_the_words_of_the_document() -> None:
     result = PartsMessage.of(il.Message.tool_result(tool_call_id="call_1", content="4"))
     assert result.tool_call_id == "call_1"
     assert result.content[0].tool_result == ToolResultData("call_1", "4", False)
+
+
+def test_kinds_are_constants_or_their_words() -> None:
+    text = parts.ContentPart(kind=parts.TEXT, text="What do you see?")
+    image = parts.ContentPart(kind="image", image=parts.ImageData(url="https://example.com/a.png"))  # type: ignore[arg-type]
+    message = il.Message.user([text, image])
+    assert [part.kind for part in parts.PartsMessage.of(message).content] == [
+        parts.TEXT,
+        parts.IMAGE,
+    ]
+    with pytest.raises(ValueError, match=r"kind is one of TEXT, IMAGE, .*; found 'txt'"):
+        parts.ContentPart(kind="txt")  # type: ignore[arg-type]

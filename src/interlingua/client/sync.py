@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, overload
@@ -46,6 +47,9 @@ class LoopThread:
         except KeyboardInterrupt:
             future.cancel()
             raise
+
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
 
     def soon(self, work: Callable[[], object]) -> None:
         self._loop.call_soon_threadsafe(work)
@@ -228,7 +232,7 @@ class Client:
                 raise InterlinguaError("the client is closed")
             if self._thread is None:
                 self._thread = LoopThread()
-                finalize(self, self._thread.stop)
+                finalize(self, _end, self._thread, self._client)
             thread = self._thread
         return thread.run(work)
 
@@ -243,6 +247,22 @@ class Client:
     def _soon(self, work: Callable[[], object]) -> None:
         if self._thread is not None:
             self._thread.soon(work)
+
+
+def _end(thread: LoopThread, client: AsyncClient) -> None:
+    """Closes the connections of a client that was not closed, so that no library complains."""
+
+    async def close() -> None:
+        await asyncio.wait_for(client.close(), LAST_SECONDS)
+
+    if thread.is_alive():
+        with suppress(Exception):
+            thread.run(close())
+    thread.stop()
+
+
+LAST_SECONDS = 2.0
+"""For closing connections when the program ends."""
 
 
 class Stream:

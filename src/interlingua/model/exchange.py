@@ -134,7 +134,7 @@ class OptionWords(TypedDict, total=False):
     logprobs: int | None
     verbosity: str | None
     modalities: Sequence[str] | None
-    tool_choice: ToolChoice | str | None
+    tool_choice: ToolChoice | Mapping[str, Any] | str | None
     parallel_tool_calls: bool | None
     response_format: ResponseFormat | Mapping[str, Any] | type | str | None
     reasoning: Reasoning | Effort | bool | int | None
@@ -239,7 +239,7 @@ def option_value(name: str, kind: type, value: Any) -> Any:
         return (value,) if kind is tuple else kind(value)
     if kind is tuple and isinstance(value, list):
         return tuple(value)
-    if kind in (ResponseFormat, Reasoning):
+    if kind in (ToolChoice, ResponseFormat, Reasoning):
         from interlingua.coerce import option_of
 
         return option_of(name, value, name)

@@ -63,6 +63,9 @@ class ContentKind(StrEnum):
     DOCUMENT = "DOCUMENT"
 
 
+TEXT, IMAGE, AUDIO, TOOL_CALL, TOOL_RESULT, THINKING, REDACTED_THINKING, DOCUMENT = ContentKind
+
+
 class _Short:
     """A `repr` without fields that have their default."""
 
@@ -112,7 +115,7 @@ class ToolResultData(_Short):
 
 @dataclass(repr=False)
 class ThinkingData(_Short):
-    """For `REDACTED_THINKING`, `text` is the sealed data."""
+    """For `REDACTED_THINKING`, `text` is the encrypted data."""
 
     text: str
     signature: str | None = None
@@ -120,7 +123,7 @@ class ThinkingData(_Short):
 
 @dataclass(kw_only=True, repr=False)
 class ContentPart(_Short):
-    """`kind` names the one other field that is filled in."""
+    """`kind`, or its word, names the one other field that is filled in."""
 
     kind: ContentKind
     text: str | None = None
@@ -130,6 +133,13 @@ class ContentPart(_Short):
     tool_call: ToolCallData | None = None
     tool_result: ToolResultData | None = None
     thinking: ThinkingData | None = None
+
+    def __post_init__(self) -> None:
+        word = str(self.kind).upper()
+        if word not in ContentKind.__members__:
+            known = ", ".join(ContentKind)
+            raise ValueError(f"ContentPart.kind is one of {known}; found {self.kind!r}")
+        self.kind = ContentKind(word)
 
     @classmethod
     def of(cls, block: Block) -> ContentPart:

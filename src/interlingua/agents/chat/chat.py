@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Iterator
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, Unpack, cast, overload
 
 from msgspec.structs import replace
 
@@ -285,7 +285,8 @@ class Chat:
     """`AsyncChat` for programs without an event loop: the same over `Session` and `Client`.
 
     With a model's name in place of a session, `il.Chat("sonnet", client, tools=[add])`, it has a
-    new session with these settings, which lasts as long as the program."""
+    new session with these settings, which lasts as long as the program. Without a client it has its
+    own, which `with` or `close` closes."""
 
     def __init__(
         self,
@@ -298,8 +299,10 @@ class Chat:
         system: str | None = None,
         **settings: Unpack[SessionSettings],
     ) -> None:
+        passed = client
         session, client = _parties(session, client, {"system": system, **settings})
         self.session, self.client = session, client
+        self._has_own_client = passed is None
         inner = AsyncSession(threaded(session.store), session._core)
 
         async def make(client: AsyncClient) -> AsyncChat:
@@ -309,6 +312,17 @@ class Chat:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.session!r}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the client, if the chat has its own."""
+        if self._has_own_client:
+            self.client.close()
 
     @property
     def report(self) -> Report | None:
