@@ -47,7 +47,8 @@ def rows_of(count: int, seed: int = 1) -> list[RequestRow]:
             return None
         cost = None if chance.random() < 0.2 else Decimal(chance.choice(COSTS))
         tokens = [chance.choice((None, 0, 7, 1000)) for _ in range(5)]
-        return Usage(*tokens, cost, raw=chance.choice(REPORTS))
+        lacks = ("code_execution",) if cost is not None and chance.random() < 0.3 else None
+        return Usage(*tokens, cost, unpriced=lacks, raw=chance.choice(REPORTS))
 
     return [
         RequestRow(
@@ -117,7 +118,10 @@ def test_other_prices_change_what_was_spent(store: Store) -> None:
     store.append_requests(rows)
     chance = random.Random(2)
     new = [Decimal(chance.choice(COSTS)) for _ in rows]
-    costs = [(row.id, row.usage.replace(cost_usd=n)) for row, n in zip(rows, new, strict=True)]  # type: ignore[union-attr]  # chosen so
+    costs = [
+        (row.id, row.usage.replace(cost_usd=n, unpriced=chance.choice((None, ("flex",)))))  # type: ignore[union-attr]  # chosen so
+        for row, n in zip(rows, new, strict=True)
+    ]
     store.save_costs(costs[::2])
     assert_right(store)
 

@@ -101,10 +101,17 @@ def priced(
     try:
         cost = cost_of(usage, model, table, at, cache_write_1h_tokens)
     except UnknownCostError:
-        return usage.replace(cost_usd=None, cost_breakdown=None, pricing_version=None)
-    return usage.replace(
-        cost_usd=cost.total, cost_breakdown=cost.breakdown, pricing_version=cost.pricing_version
-    )
+        return usage.replace(**dict.fromkeys(_MONEY))
+    return with_cost(usage, cost)
+
+
+_MONEY = ("cost_usd", "cost_breakdown", "pricing_version", "unpriced")
+
+
+def with_cost(usage: Usage, cost: Cost) -> Usage:
+    """The usage with this cost in place of its own."""
+    found = (cost.total, cost.breakdown, cost.pricing_version, cost.unpriced or None)
+    return usage.replace(**dict(zip(_MONEY, found, strict=True)))
 
 
 def cost_of(
@@ -138,7 +145,10 @@ def unpriced_parts(
     usage: Usage, model: str | None, table: PriceTable | None = None
 ) -> tuple[str, ...]:
     """What has no price and is therefore not in the cost of an answer: runs of a tool, a service
-    tier, an advisor. A model without a price has no parts."""
+    tier, an advisor. A model without a price has no parts. What is stored with a cost counts before
+    the table."""
+    if usage.unpriced:
+        return usage.unpriced
     rounds = rounds_beside(usage) if usage.raw is not None else []
     if model is None or (usage.is_plain and not rounds):
         return ()
@@ -172,14 +182,23 @@ def rounds_beside(usage: Usage) -> list[tuple[Usage, str | None]]:
     another: Anthropic counts compactions and advisors apart (`anthropic` 2.9.0 and the page of the
     advisor tool, read 2026-11)."""
     found = []
+    for each in raw_rounds_beside(usage):
+        by = each.get("model") if each["type"] == "advisor_message" else None
+        counts = [each[key] for key in _ROUND]
+        found.append((Usage(*counts), by if isinstance(by, str) else None))
+    return found
+
+
+def raw_rounds_beside(usage: Usage) -> list[dict[str, Any]]:
+    """The same as reported, without anything that their cost does not depend on."""
+    found = []
     for own in (usage.raw or {}).values():
         rounds = own.get("iterations") if isinstance(own, dict) else None
         for each in rounds if isinstance(rounds, list) else ():
             if isinstance(each, dict) and each.get("type") in _BESIDE:
                 counts: list[Any] = [each.get(key) for key in _ROUND]
                 if all(type(count) is int and 0 <= count < _MOST_TOKENS for count in counts):
-                    by = each.get("model") if each["type"] == "advisor_message" else None
-                    found.append((Usage(*counts[:4]), by if isinstance(by, str) else None))
+                    found.append({key: each[key] for key in _OF_ROUND if key in each})
     return found
 
 
@@ -188,6 +207,7 @@ _ROUND = (
     *("input_tokens", "output_tokens"),
     *("cache_read_input_tokens", "cache_creation_input_tokens"),
 )
+_OF_ROUND = ("type", "model", *_ROUND)
 
 
 def _add_round(

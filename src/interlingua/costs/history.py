@@ -11,7 +11,7 @@ from datetime import UTC
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from interlingua.costs.cost import UnknownCostError, cost_of, total, unpriced_parts
+from interlingua.costs.cost import UnknownCostError, cost_of, total, unpriced_parts, with_cost
 from interlingua.costs.table import PriceTable, own_table
 from interlingua.model.message import Message
 from interlingua.model.metadata import KEY_ID, Usage
@@ -32,9 +32,16 @@ class Repriced(NamedTuple):
     problem: str | None = None
 
     @property
+    def was_unpriced(self) -> tuple[str, ...] | None:
+        usage = self.message.metadata.usage
+        return None if usage is None else usage.unpriced
+
+    @property
     def changed(self) -> bool:
         return self.problem is None and (
-            self.old != self.new or self.old_version != self.usage.pricing_version
+            self.old != self.new
+            or self.old_version != self.usage.pricing_version
+            or self.was_unpriced != self.usage.unpriced
         )
 
 
@@ -61,10 +68,7 @@ def reprice(
         except (UnknownModelError, UnknownCostError, ValueError) as error:
             yield Repriced(message, old, None, version, usage, str(error))
             continue
-        new = usage.replace(
-            cost_usd=cost.total, cost_breakdown=cost.breakdown, pricing_version=cost.pricing_version
-        )
-        yield Repriced(message, old, cost.total, version, new)
+        yield Repriced(message, old, cost.total, version, with_cost(usage, cost))
 
 
 class SpendGroup:

@@ -156,6 +156,8 @@ class Usage(Value, frozen=True):
     """Tokens of the whole prompt by modality: `text`, `image`, `audio`, `video`, `document`."""
     output_modalities: dict[str, int] | None = None
     """The same for the output."""
+    unpriced: tuple[str, ...] | None = None
+    """What is not in `cost_usd`, since it has no price: runs of a tool, a service tier."""
     raw: Raw | None = None
 
     @property

@@ -463,21 +463,23 @@ _SPENT = "day, model, user_id, team_id, key_id, prompt, output"
 _USED = f"""SELECT at / 86400000000 * 86400000000 AS day, model, user_id, team_id, key_id,
         coalesce(input_tokens, 0) + coalesce(cached_input_tokens, 0)
             + coalesce(cache_creation_input_tokens, 0) AS prompt,
-        coalesce(output_tokens, 0) AS output, cost_usd AS ours, {{reported}} AS theirs
+        coalesce(output_tokens, 0) AS output, cost_usd AS ours, {{partly}} AS partly,
+        {{reported}} AS theirs
     FROM requests WHERE {{which}} AND front <> 'sessions' AND ({_KNOWN})"""
 _COSTS = f"""WITH used AS MATERIALIZED (
     {_USED}
 ), priced AS (
-    SELECT 'ours' AS whose, {_SPENT}, ours AS amount FROM used
-    UNION ALL SELECT 'billed', {_SPENT}, ours FROM used
+    SELECT 'ours' AS whose, {_SPENT}, ours AS amount, partly FROM used
+    UNION ALL SELECT 'billed', {_SPENT}, ours, 0 FROM used
         WHERE ours IS NOT NULL AND theirs IS NOT NULL
-    UNION ALL SELECT 'reported', {_SPENT}, theirs FROM used
+    UNION ALL SELECT 'reported', {_SPENT}, theirs, 0 FROM used
         WHERE ours IS NOT NULL AND theirs IS NOT NULL
 ), split AS (
-    SELECT whose, {_SPENT}, amount, {_AMOUNT} AS digits FROM priced
+    SELECT whose, {_SPENT}, amount, partly, {_AMOUNT} AS digits FROM priced
 ), sums AS (
     SELECT whose, day, model, user_id, team_id, key_id, count(*) AS requests,
-        count(*) - count(amount) AS unpriced, sum(prompt) AS prompt, sum(output) AS output,
+        count(*) - count(amount) + sum(partly) AS unpriced,
+        sum(prompt) AS prompt, sum(output) AS output,
         sum(CAST(substr(digits, 1, {{colon}}(digits, '.') - 1) AS BIGINT)) AS dollars,
         sum(CAST(substr(digits, {{colon}}(digits, '.') + 1, 12) AS BIGINT)) AS trillionths,
         sum(CAST(substr(digits, {{colon}}(digits, '.') + 13, 12) AS BIGINT)) AS rest
@@ -495,6 +497,9 @@ FROM sums JOIN (SELECT 'model' AS kind UNION ALL SELECT 'day' UNION ALL SELECT '
     UNION ALL SELECT 'team' UNION ALL SELECT 'key') AS k ON whose = 'ours' OR k.kind = 'model'
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"""
 """What some requests cost, for `request_costs.py`, in whose statements it stands as well."""
+_PARTLY = """CASE WHEN cost_usd IS NOT NULL AND substr(usage_more, 1, 11) = '{"unpriced"'
+            THEN 1 ELSE 0 END"""
+"""Whether a cost lacks what has no price (`requests.py`)."""
 _REPORTED = {
     "sqlite": """CASE WHEN usage_more IS NOT NULL THEN (
             SELECT printf('%.18f', amount) FROM (
@@ -569,6 +574,7 @@ _WORDS = {
         "named": "model",  # an index has what conditions need: a column here, there what they say
         "clustered": " WITHOUT ROWID",
         "reported": _REPORTED["sqlite"],
+        "partly": _PARTLY,
     },
     "postgres": {
         "json": "JSON",
@@ -577,6 +583,7 @@ _WORDS = {
         "named": "substr(model, strpos(model, ':') + 1)",
         "clustered": "",
         "reported": _REPORTED["postgres"],
+        "partly": _PARTLY,
     },
 }
 MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {

@@ -39,8 +39,9 @@ _ADDING = Context(prec=80)
 
 
 class CostRow(NamedTuple):
-    """What the requests of a group used; `cost_usd` is what is known of it. `name` is None for
-    those that have none, and a date for the kind `day`."""
+    """What the requests of a group used; `cost_usd` is what is known of it, and `unpriced` counts
+    those of which not all is known. `name` is None for those that have none, and a date for the
+    kind `day`."""
 
     kind: str
     name: str | None
@@ -110,9 +111,9 @@ class _Costs:
     def add_part(self, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
         """Add single requests: first to those that have all names in common, which are few."""
         groups, bills = _Costs(), [kind for kind in (BILLED, REPORTED) if kind in kinds]
-        for *names, prompt, output, ours, more in rows:
+        for *names, prompt, output, ours, partly, more in rows:
             cost = NOTHING if ours is None else Decimal(ours)
-            groups._add(tuple(names), 1, ours is None, prompt, output, cost)
+            groups._add(tuple(names), 1, (ours is None) + partly, prompt, output, cost)
             theirs = _reported(more) if bills and ours is not None and more is not None else None
             if theirs is not None:
                 for kind in bills:

@@ -32,8 +32,8 @@ COUNTS = (
     *("requests", "failed", "fallbacks", "lossy", "losses", "unpriced"),
     *("input_tokens", "cached_tokens", "written_tokens", "output_tokens", "cost"),
 )
-"""Columns that are added up. `lossy` are requests with losses, `unpriced` those with tokens but no
-price; `cost` is in billionths of a dollar."""
+"""Columns that are added up. `lossy` are requests with losses, `unpriced` those with tokens whose
+price is not known, or not of all that they used; `cost` is in billionths of a dollar."""
 
 
 class Place(NamedTuple):
@@ -192,12 +192,12 @@ def counts_of(row: RequestRow) -> tuple[int, ...]:
 
 
 def _money(usage: Usage | None) -> tuple[int, int]:
-    """Whether the price is unknown, and the cost."""
+    """Whether the price is unknown, in whole or in part, and the cost."""
     if usage is None:
         return 0, 0
     if usage.cost_usd is None:
         return 1, 0
-    return 0, int((usage.cost_usd * NANO).to_integral_value())
+    return int(bool(usage.unpriced)), int((usage.cost_usd * NANO).to_integral_value())
 
 
 def percentile(buckets: dict[int, int], share: float) -> int | None:

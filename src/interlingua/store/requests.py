@@ -82,6 +82,8 @@ def _usage(stored: Sequence[Any]) -> Usage | None:
     known = Usage(input, output, cached, written, reasoning, paid)
     if more is not None:
         fields = msgspec.json.decode(more)
+        if "unpriced" in fields:
+            fields["unpriced"] = tuple(fields["unpriced"])
         known = known.replace(**{name: fields[name] for name in _MORE if name in fields})
     return known.replace(pricing_version=version) if known.is_known else None
 
@@ -101,8 +103,9 @@ _USAGE = (
     "pricing_version",
     "usage_more",
 )
-_MORE = ("service_tier", *BREAKDOWNS, "raw")
-"""What few requests have, and one column holds."""
+_MORE = ("unpriced", "service_tier", *BREAKDOWNS, "raw")
+"""What few requests have, and one column holds. It begins with what has no price
+(`request_costs.py`)."""
 _NO_USAGE = Usage()
 _COST = _USAGE.index("cost_usd")
 _usual, _more = attrgetter(*_USAGE[:-1]), attrgetter(*_MORE)
@@ -262,13 +265,13 @@ class Requests(Trace, RequestStats, RequestCosts):
 
     def save_costs(self, costs: Sequence[tuple[str, Usage]]) -> Op[None]:
         """What requests cost by another price table: their ids, and usages with that cost."""
-        sql = "UPDATE requests SET cost_usd = ?, pricing_version = ? WHERE id = ?"
+        sql = "UPDATE requests SET cost_usd = ?, pricing_version = ?, usage_more = ? WHERE id = ?"
         # Always in one order, so that two programs never wait for each other.
         ordered = sorted(costs, key=lambda cost: cost[0])
         if self.sql.lock_trace:
             yield Step(self.sql.lock_trace, (LOCK,))
         yield from self._count_costs(ordered)
-        values = [(amount(usage.cost_usd), usage.pricing_version, id) for id, usage in ordered]
+        values = [(*_usage_columns(usage)[_COST:], id) for id, usage in ordered]
         ids = [id for id, _ in ordered]
         yield from self._costs_of_ids("-", ids)
         yield Step(self._sql(sql), values, many=True)

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from interlingua.costs.cost import raw_rounds_beside, unpriced_parts
+from interlingua.costs.table import PriceTable
 from interlingua.events.bus import IDS
 from interlingua.events.catalogue import CATALOGUE
 from interlingua.events.event import NO_SESSION
@@ -277,7 +279,7 @@ def request_row(
     exchange: Exchange,
     elapsed: float,
     cost: Decimal | None,
-    version: str | None,
+    prices: PriceTable,
     with_report: bool = False,
 ) -> RequestRow:
     """A request as the store lists it. Its report is here only where it has no event."""
@@ -306,7 +308,7 @@ def request_row(
         stop_reason=None if stop is None else stop.value,
         attempts=outcome.attempts,
         first_byte_ms=None if first is None else round(first),
-        usage=_usage(outcome.usage, cost, version),
+        usage=_usage(outcome.usage, cost, None if target is None else target.model, prices),
         losses=losses,
         tries=_tries(exchange),
         report=report_of(exchange) if with_report and stored else None,
@@ -333,7 +335,9 @@ def _name(model: str | None) -> str | None:
     return "".join([char if char.isprintable() else "\ufffd" for char in model[:LONGEST]])
 
 
-def _usage(usage: Usage | None, cost: Decimal | None, version: str | None) -> Usage | None:
+def _usage(
+    usage: Usage | None, cost: Decimal | None, model: str | None, prices: PriceTable
+) -> Usage | None:
     """The counts and what they cost; None where nothing is known."""
     if usage is None and cost is None:
         return None
@@ -345,20 +349,26 @@ def _usage(usage: Usage | None, cost: Decimal | None, version: str | None) -> Us
         usage.cache_creation_input_tokens,
         usage.reasoning_tokens,
         cost,
-        pricing_version=None if cost is None else version,
+        pricing_version=None if cost is None else prices.version,
     )
     if usage.raw is None and usage.is_plain:
         return counts
-    own = reported_cost(usage)
+    own: dict[str, Any] = {}
+    if (theirs := reported_cost(usage)) is not None:
+        own["cost"] = f"{theirs:f}"
+    if rounds := raw_rounds_beside(usage):
+        own["iterations"] = rounds
     return counts.replace(
         service_tier=usage.service_tier,
         **{name: getattr(usage, name) for name in BREAKDOWNS},
-        raw=None if own is None else {REPORTED: {"cost": f"{own:f}"}},
+        unpriced=None if cost is None else unpriced_parts(usage, model, prices) or None,
+        raw={REPORTED: own} if own else None,
     )
 
 
 REPORTED = "provider"
-"""Under which name a request's usage has the provider's own cost."""
+"""Under which name a request's usage has the provider's own cost, and rounds that are counted apart
+and have prices of their own."""
 
 
 _LABELS = {name: (known.actor.value, known.floor.value) for name, known in CATALOGUE.items()}

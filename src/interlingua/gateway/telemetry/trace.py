@@ -358,8 +358,8 @@ class Tracer:
         if event is None and not outcome.attempts and not self._refused.take():
             self._leave_out()
             return
-        version = self.pricer.version
-        request = request_row(exchange, elapsed, cost, version, with_report=event is None)
+        prices = self.pricer.table
+        request = request_row(exchange, elapsed, cost, prices, with_report=event is None)
         if len(self._rows) >= self._capacity:
             self._rows.popleft()
             self._drop(1)
