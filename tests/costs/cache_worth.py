@@ -32,8 +32,9 @@ from interlingua.profiles.estimate.estimator import Estimator
 from interlingua.transcripts.prices import requests_of
 from interlingua.transcripts.sessions import at, opened
 from tests.costs.cache_replay import conversations
-from tests.gateway.serving import Upstream, _send, served, settings_in
+from tests.gateway.serving import Upstream, served, settings_in
 from tests.laws.acceptable import problems
+from tests.loopback import reply
 from tests.transcripts.samples import samples
 
 MODEL = "anthropic:claude-sonnet-4-6"
@@ -96,7 +97,7 @@ class Vendor(Upstream):
             response_id="msg_1", response_model="m", usage=used, stop_reason=il.StopReason.END_TURN
         )
         message = il.Message(il.Role.ASSISTANT, (il.TextBlock("Yes."),), metadata=metadata)
-        _send(handler, il.dialect(dialect).write_response(il.Response(message)).json())
+        reply(handler, il.dialect(dialect).write_response(il.Response(message)).json())
 
     def use(self, wire: dict[str, Any]) -> il.Usage:
         request = il.dialect("anthropic").read_request(wire)

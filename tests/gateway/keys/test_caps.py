@@ -426,6 +426,27 @@ def test_a_model_without_a_price_is_refused_where_money_is_capped(address: str) 
     on(address, work, daily_cap_usd=Decimal(1))
 
 
+def test_what_has_no_price_counts_as_what_was_set_aside(address: str) -> None:
+    async def ended(bench: Bench, **used: Any) -> None:
+        exchange = await bench.begun(1000)
+        exchange.outcome.status = 200
+        exchange.outcome.usage = Usage(input_tokens=0, output_tokens=10, **used)
+        await bench.caps.settle(exchange)
+
+    async def work(bench: Bench) -> None:
+        await ended(bench, output_modalities={"text": 10})
+        assert await bench.spent() == (Decimal("0.0001"), 0)
+        await ended(bench, tool_uses={"code_execution": 1})
+        assert await bench.spent() == (Decimal("0.010116"), 0)
+        await ended(bench, service_tier="priority")
+        assert await bench.spent() == (Decimal("0.020132"), 0)
+        bench.who = dataclasses.replace(bench.who, allow_unpriced=True)
+        await ended(bench, tool_uses={"code_execution": 1})
+        assert await bench.spent() == (Decimal("0.020232"), 0)
+
+    on(address, work, daily_cap_usd=Decimal(1))
+
+
 def test_the_dearest_of_the_models_that_may_be_asked_is_set_aside(address: str) -> None:
     async def work(bench: Bench) -> None:
         exchange = bench.exchange()

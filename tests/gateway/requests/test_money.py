@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from decimal import Decimal
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.cli.running import ok, told
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served, settings_in
 from tests.gateway.sessions.test_api import new, rest, run, say
 from tests.gateway.tasks import asking as tasks
+from tests.loopback import reply
 
 EACH = Decimal("0.0006")
 """What an answer of the scripted provider costs with Sonnet: 100 tokens in, 20 out."""
@@ -190,3 +192,40 @@ def test_a_request_that_may_not_lose_anything_shows_what_it_would_have_lost(
     shown = told("requests", "last", "--store", tmp_path / "gateway.db")
     assert (shown["status"], shown["code"], shown["attempts"]) == (400, "lossy_request", 0)
     assert [loss["path"] for loss in shown["report"]["losses"]] == ["$.options.seed"]
+
+
+class Hasty(Upstream):
+    """Serves in a tier that has no price, and compacts before it answers."""
+
+    def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
+        round = {"type": "compaction", "input_tokens": 50, "output_tokens": 10}
+        round |= {"cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+        usage = {"input_tokens": 100, "output_tokens": 20, "service_tier": "priority"}
+        usage |= {"iterations": [round]}
+        body = {"id": "msg_1", "type": "message", "role": "assistant", "model": wire["model"]}
+        body |= {"content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}
+        reply(handler, json.dumps({**body, "stop_sequence": None, "usage": usage}).encode())
+
+
+def test_sums_of_requests_name_how_many_lack_a_price(tmp_path: Path) -> None:
+    stats: dict[str, Any] = {}
+
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            for _ in range(2):
+                await gateway.ask("POST", "/v1/chat/completions", asked("hi"))
+            await asyncio.sleep(0.5)
+            stats.update((await gateway.ask("GET", "/stats"))[1])
+
+    with Hasty() as provider:
+        asyncio.run(work(provider))
+    whole = spent(tmp_path)["total"]
+    assert (whole["messages"], whole["unpriced"]) == (2, 2)
+    assert Decimal(whole["cost_usd"]) == 3 * EACH
+    assert "+ ?" in ok("cost", "--store", tmp_path / "gateway.db")
+    row = told("requests", "last", "--store", tmp_path / "gateway.db")
+    assert row["usage"]["unpriced"] == ["service tier priority"]
+    assert stats["today"]["unpriced"] == 2
+    done = told("reprice", "--dry-run", "--store", tmp_path / "gateway.db")
+    assert (done["total"]["messages"], done["unchanged"]) == (0, 2)

@@ -18,6 +18,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from interlingua.client.targets import Target
+from interlingua.costs.cost import unpriced_parts
 from interlingua.costs.table import PriceTable
 from interlingua.events.payloads import QuotaAlert, QuotaExceeded
 from interlingua.gateway.keys.keys import Emit
@@ -719,7 +720,20 @@ class Caps:
         tokens = (usage.prompt_tokens or 0) + (usage.output_tokens or 0)
         if cost is None:
             return reservation.reserved.amount, tokens  # nothing, where there was no price at all
+        if not usage.is_plain and self._lacks_price(usage, model, exchange):
+            return max(picodollars(cost), reservation.reserved.amount), tokens
         return picodollars(cost), tokens
+
+    def _lacks_price(self, usage: Usage, model: str, exchange: Exchange) -> bool:
+        """Whether a part of the cost is not known, of a key that may not use such things."""
+        who = exchange.arrival.principal
+        if isinstance(who, KeyPrincipal) and who.allow_unpriced:
+            return False
+        lacks = unpriced_parts(usage, model, self.tariffs.table)
+        if lacks:
+            extra = {"request": exchange.arrival.id, "model": model, "unpriced": [*lacks]}
+            logger.warning("cost_incomplete", extra=extra)
+        return bool(lacks)
 
     def _believes(
         self, usage: Usage, model: str, exchange: Exchange, reservation: Reservation
