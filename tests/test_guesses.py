@@ -289,3 +289,8 @@ def test_a_chat_closes_the_client_that_it_made() -> None:
         with il.Chat("anthropic:claude-sonnet-4-6", client):
             pass
         assert client.cancel() is False
+
+
+def test_a_misspelled_alias_has_its_neighbour_for_capabilities_too() -> None:
+    with pytest.raises(il.UnknownModelError, match="near: sonnet"):
+        il.capabilities("sonet")

@@ -137,3 +137,23 @@ def test_counts_of_an_answer_stand_beside_its_only_item(
     report = il.convert(wire, source, target, "response").report
     found = {at for entry in report.located() if ".usage." in entry.path for at in entry.at}
     assert found >= places
+
+
+def test_a_document_that_moved_behind_its_result_keeps_its_place() -> None:
+    image = {"type": "document", "source": {"type": "file", "file_id": "file_1"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": [image]}
+    body = {
+        "model": "claude-sonnet-4-6",
+        "max_tokens": 9,
+        "messages": [
+            {"role": "user", "content": "Read it."},
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "t1", "name": "read", "input": {}}],
+            },
+            {"role": "user", "content": [result]},
+        ],
+    }
+    report = il.convert(body, "anthropic", "gemini", model="gemini-2.5-pro").report
+    replaced = [loss for loss in report.losses if loss.code == "message_replaced"]
+    assert [loss.at for loss in replaced] == [("$.messages[2].content[0].content[0]",)]

@@ -90,3 +90,10 @@ def test_json_that_is_wrong_is_told_by_file_line_and_column(
 def test_everyday_json_fits_no_dialect(name: str) -> None:
     with pytest.raises(il.DetectError, match="no format matches"):
         il.detect(everyday.VALUES[name])
+
+
+def test_a_model_as_the_target_names_the_option_for_models() -> None:
+    done = run("convert", "--to", "sonnet", stdin=b"{}")
+    assert done.exit_code == 2
+    assert "'sonnet' is a model: use --to anthropic -m sonnet" in done.stderr
+    assert "did you mean 'gemini'?" in run("convert", "--to", "gemin").stderr

@@ -92,3 +92,16 @@ def test_other_packages_may_pass_a_text() -> None:
     assert [loss.code for loss in report.entries] == ["", "empty"]
     assert report.losses[0].reason == "it does not fit"
     assert report.notes[0].reason == "text dropped: it is empty"
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("$.tools[0].kind", "custom tool sent as text"),
+        ("$.error.kind", "error kind sent as text"),
+        ("$.messages[0].content[0].call_type", "custom call sent as text"),
+        ("$.options.max_output_tokens", "max_tokens sent as text"),
+    ],
+)
+def test_fields_have_the_names_that_people_know(path: str, sentence: str) -> None:
+    assert because("sent_as_text").completed("gemini", path, None)[1].startswith(sentence)

@@ -27,7 +27,7 @@ class Adapted(msgspec.Struct, frozen=True):
 
     @property
     def report(self) -> Report:
-        """What the target cannot represent, and what was repaired."""
+        """The losses of the target, and the repairs of the history."""
         return self.recorder.report
 
     @property

@@ -11,7 +11,7 @@ from interlingua.adapt.formats import CANONICAL, VIEW_NAMES, detect, names, read
 from interlingua.adapt.presets import PRESETS
 from interlingua.cli.main import for_commands, unknown
 from interlingua.dialects.kernel.wire import encode
-from interlingua.errors import DetectError, ReadError
+from interlingua.errors import DetectError, InterlinguaError, ReadError
 
 __all__ = ["CANONICAL", "VIEW_NAMES", "guessed", "names", "read", "to_bytes", "write"]
 
@@ -30,7 +30,20 @@ def required(name: str, option: str) -> None:
     else:
         known += PRESETS
     if name not in known:
-        raise click.BadParameter(unknown("format", name, known), param_hint=option)
+        problem = _as_model(name) if option == "--to" else None
+        raise click.BadParameter(problem or unknown("format", name, known), param_hint=option)
+
+
+def _as_model(name: str) -> str | None:
+    """What to use instead of a model as the format; None if there is no such model."""
+    from interlingua.profiles.resolving import resolve
+    from interlingua.providers.profiles import lookup_here
+
+    try:
+        dialect = lookup_here().dialect(resolve(name))
+    except InterlinguaError:
+        return None
+    return f"{name!r} is a model: use --to {dialect} -m {name}"
 
 
 def guessed(data: bytes, kind: str | None) -> tuple[str, str]:

@@ -120,7 +120,7 @@ class Run(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
 
     @property
     def pending(self) -> tuple[ToolUseBlock, ...]:
-        """Calls of the last answer that nobody ran."""
+        """Calls of the last answer that were not run."""
         last = self.steps[-1]
         done = {result.tool_use_id for result in last.results}
         return tuple(call for call in last.calls if call.id not in done)
@@ -204,28 +204,28 @@ class Middleware:
     """Base class: overwrite what you need. `request` and `answer` may be coroutines."""
 
     def request(self, call: Call) -> Call | Awaitable[Call]:
-        """On the way in."""
+        """Called for each request before it is adapted to a provider."""
         return call
 
     def sending(self, call: Call, prepared: Prepared) -> None:
-        """For each try, just before it is sent: what goes to whom, and what it could not say."""
+        """Called for each attempt just before it is sent: the request and its losses."""
 
     def answer(self, call: Call, answer: Answer) -> Answer | Awaitable[Answer]:
-        """On the way out, for an answer that came whole, and at the end of a stream that did."""
+        """Called for each complete answer, and at the end of each complete stream."""
         return answer
 
     def event(self, call: Call, event: Event) -> Event | None:
-        """On the way out, for each event of a stream; None leaves it out. The last event has the
-        whole response: who changes text changes it there too."""
+        """Called for each event of a stream; None leaves it out. The last event has the whole
+        response, so a change of text has to change it there too."""
         return event
 
     def error(self, call: Call, error: CallError) -> CallError:
-        """On the way out, for a call that failed; what it gives is raised."""
+        """Called for a call that failed; the returned error is raised."""
         return error
 
     def dropped(self, call: Call) -> None:
-        """For a call that came to no end of its own: its task was cancelled, or there was nobody
-        to ask."""
+        """Called for a call that neither succeeded nor failed: its task was cancelled, or it had no
+        provider."""
 
 
 class Layers:

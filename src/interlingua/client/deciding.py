@@ -31,7 +31,7 @@ QuestionLike = Question | str | Mapping[str, Any]
 
 
 class Decided(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
-    """Answers in the order of the questions; `report` lists what was approximated."""
+    """Answers in the order of the questions; `report` lists approximations."""
 
     answers: tuple[DecisionAnswer, ...]
     model: str

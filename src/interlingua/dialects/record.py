@@ -448,7 +448,7 @@ class StreamWriter(Protocol):
 
 
 class Written(msgspec.Struct, frozen=True):
-    """What a writer gives: the wire, what was lost, and what the URL has to say."""
+    """The result of a writer: the wire, its report, and what belongs into the URL."""
 
     wire: Any
     report: Report

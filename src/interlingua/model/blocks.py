@@ -307,7 +307,7 @@ class DocumentBlock(Value, frozen=True, tag="document"):
 
 
 class RefusalBlock(Value, frozen=True, tag="refusal"):
-    """What the model says in place of an answer that it will not give."""
+    """The text of a model that refuses to answer."""
 
     type: ClassVar[Literal["refusal"]] = "refusal"
     text: str
@@ -316,7 +316,7 @@ class RefusalBlock(Value, frozen=True, tag="refusal"):
 
 
 class CompactionBlock(Value, frozen=True, tag="compaction"):
-    """History in a shorter form: what came before, as the model goes on from it.
+    """History in a shorter form, from which the model continues.
 
     `text` is the summary that everybody can read, `data` what its issuer alone can; a block with
     neither is a compaction that failed. It stands for the `replaces` messages before its own, for

@@ -117,8 +117,8 @@ def loads(data: bytes | str, type: type[T], strict: bool = False) -> T: ...
 @overload
 def loads(data: bytes | str, *, strict: bool = False) -> Message: ...
 def loads(data: bytes | str, type: Any = Message, strict: bool = False) -> Any:
-    """Read JSON as `type`. Stored data keeps what we do not know, with a warning in the log; with
-    `strict` it is an error that names the place, what was expected and what was found."""
+    """Read JSON as `type`. Unknown fields of stored data are preserved, with a warning in the log;
+    with `strict` they are an error with the place, the expected and the found value."""
     data = _without_bom(data)
     value = _loads(data, type, strict)
     return renewed(value) if may_be_older(data) else value

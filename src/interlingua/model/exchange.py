@@ -106,7 +106,7 @@ class Compaction(Value, frozen=True):
 
 
 class TaskBudget(Value, frozen=True):
-    """Tokens for a whole task, over all its requests; the model is told how many are left."""
+    """Tokens for a whole task, over all its requests; the model sees how many are left."""
 
     total: int
     remaining: int | None = None
@@ -259,7 +259,7 @@ AdapterOptions = Options
 
 
 class Continues(Value, frozen=True):
-    """History that the provider keeps: what this request goes on from."""
+    """History that the provider stores and this request continues."""
 
     response_id: str | None = None
     conversation_id: str | None = None

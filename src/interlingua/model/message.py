@@ -80,7 +80,7 @@ SCHEMA_VERSION = 1
 
 @plain_members
 class Role(StrEnum):
-    """Who says a message."""
+    """The author of a message."""
 
     SYSTEM = "system"
     DEVELOPER = "developer"
@@ -222,7 +222,7 @@ class Message(Value, frozen=True):
 
     @property
     def reasoning(self) -> str:
-        """All thinking that can be read, one block a line; empty when there is none."""
+        """All readable thinking, one block a line; empty without any."""
         return "\n".join([block.text for block in self.content if type(block) is ThinkingBlock])
 
     @property

@@ -329,7 +329,7 @@ class InputTransformation(Value, frozen=True):
 
 
 class MessageMetadata(Value, frozen=True):
-    """`model` is `<provider>:<name>`; `extra` keeps stored fields that we do not know."""
+    """`model` is `<provider>:<name>`; `extra` holds unknown stored fields."""
 
     model: str | None = None
     provider: str | None = None

@@ -68,16 +68,22 @@ class Reason(str):
         code = self.code
         if code.startswith("unsupported"):
             code = f"{name}_unsupported" if _NAME.fullmatch(name) else "field_unsupported"
-        return code, f"{_SHOWN.get(name, name)} {_filled(self, target)}"
+        return code, f"{_shown(name, path)} {_filled(self, target)}"
 
 
 def in_own_words(reason: str, path: str, place: str) -> str:
     """The sentence with the name that the source has for the field at a path."""
     name, own = path.rpartition(".")[2], place.rpartition(".")[2]
-    name = _SHOWN.get(name, name)
+    name = _shown(name, path)
     if _RENAMED.fullmatch(path) and _KEY.fullmatch(own) and reason.startswith(f"{name} "):
         return own + reason.removeprefix(name)
     return reason
+
+
+def _shown(name: str, path: str) -> str:
+    if name == "kind":
+        return next((word for start, word in _KINDS.items() if path.startswith(start)), name)
+    return _SHOWN.get(name, name)
 
 
 @lru_cache(2048)
@@ -117,8 +123,10 @@ _SOURCES = {
     "text": "made of text",
     "url": "by URL; send its data",
 }
-_SHOWN = {"max_output_tokens": "max_tokens"}
+_SHOWN = {"max_output_tokens": "max_tokens", "call_type": "custom call"}
 """Names of fields for people, where most vendors have another than we."""
+_KINDS = {"$.tools[": "custom tool", "$.error.": "error kind"}
+"""What a `kind` is called, by the beginning of its path."""
 _RENAMED = re.compile(
     r"\$\.(?:options\.(?:\w+|reasoning\.mode)|continues|.*\.citations\[\d+\]\.\w+)"
 )

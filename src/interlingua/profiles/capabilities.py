@@ -128,7 +128,9 @@ def find(model: str) -> str:
     """The id under which the list has a model."""
     id = _listed(model)
     if id is None:
-        raise unknown(model, "the capability list", list(_known()))
+        from interlingua.profiles.resolving import aliases
+
+        raise unknown(model, "the capability list", [*aliases(), *_known()])
     return id
 
 

@@ -23,8 +23,7 @@ class OverrideError(RoutingError):
 
 
 class UnknownAliasError(OverrideError, UnknownModelError):
-    """Neither a model's id or name nor an alias; `name` is what was asked for, `near` names that
-    look like it."""
+    """A name that is neither a model nor an alias: `name`. Similar names are in `near`."""
 
     def __init__(self, name: str, near: list[str], hint: str = "") -> None:
         UnknownModelError.__init__(self, name, None, near)

@@ -125,7 +125,7 @@ def create(
 
 
 def reopen(setting: Setting, id: str) -> Effects[Core]:
-    """A session as it was left, also by a program that was killed."""
+    """A stored session, also one of a program that was killed."""
     row: SessionRow = yield lambda store: store.session(id)
     core = Core(row, setting)
     core.prices = yield from stored_prices(setting.prices)

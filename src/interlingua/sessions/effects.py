@@ -147,4 +147,4 @@ class SessionError(InterlinguaError):
 
 
 class TurnError(SessionError):
-    """A turn or a call that is asked for at the wrong moment."""
+    """A turn or a call was started at the wrong moment."""

@@ -89,7 +89,7 @@ class Session(SessionBase[Store, Turn], Blocking):
 
     @classmethod
     def open(cls, store: Store, id: str, **settings: Unpack[SessionSettings]) -> Self:
-        """A session as it was left. Nothing is read but its row until somebody asks for more."""
+        """Opens a stored session. Its messages are read when they are needed."""
         return cls(store, run(store, _core.reopen(setting_of(**settings), id)))
 
     def compact(self, summary: str | None = None, *, client: Client | None = None) -> Message:
@@ -174,7 +174,7 @@ class AsyncSession(SessionBase[AsyncStore, AsyncTurn], Awaited):
 
     @classmethod
     async def open(cls, store: AsyncStore, id: str, **settings: Unpack[SessionSettings]) -> Self:
-        """A session as it was left. Nothing is read but its row until somebody asks for more."""
+        """Opens a stored session. Its messages are read when they are needed."""
         return cls(store, await run_async(store, _core.reopen(setting_of(**settings), id)))
 
     async def compact(

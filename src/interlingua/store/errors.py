@@ -40,7 +40,7 @@ it is no store of ours; `newer`: a newer version of this package made it."""
 
 
 class StoreError(InterlinguaError):
-    """The store cannot do what was asked. `where` is the file or the host."""
+    """The store cannot carry out an operation. `where` is the file or the host."""
 
     def __init__(self, where: str, problem: str, reason: Reason = "other") -> None:
         self.where = where

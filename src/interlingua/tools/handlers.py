@@ -105,7 +105,7 @@ WorkspaceReason = Literal[
 
 
 class WorkspaceError(InterlinguaError):
-    """`path` is what was asked for, as it was written."""
+    """`path` is the requested path, as written."""
 
     def __init__(self, path: str, problem: str, reason: WorkspaceReason) -> None:
         self.path = path

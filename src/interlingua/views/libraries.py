@@ -138,7 +138,7 @@ def named(metadata: MessageMetadata, name: str | None) -> MessageMetadata:
 
 
 def name_of(metadata: MessageMetadata) -> str | None:
-    """The model's bare name: the one that answered, else the one that was asked."""
+    """The model's bare name: the one that answered, else the requested one."""
     if metadata.response_model is not None:
         return metadata.response_model
     model = metadata.model

@@ -277,7 +277,7 @@ def test_arguments_that_were_recovered_are_reported() -> None:
     block = ToolUseBlock("c1", "add", {"a": 1}, raw_arguments='{"a": 1', call_type="custom")
     told = losses(write(Message.assistant([block], MessageMetadata()))[1])
     assert told == [
-        ("dropped", "$.messages[0].content[0].call_type"),
+        ("downgraded", "$.messages[0].content[0].call_type"),
         ("dropped", "$.messages[0].content[0].raw_arguments"),
     ]
 

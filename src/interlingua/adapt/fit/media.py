@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from interlingua.adapt.fit.fitter import Fitter
@@ -173,13 +174,12 @@ def _behind_results(fitter: Fitter, allowed: frozenset[str]) -> None:
     of text become texts of the result."""
     out: list[Message] = []
     waiting: list[Block] = []
-    for message in fitter.messages:
-        if message.role is not Role.TOOL and waiting:
-            out.append(Message(Role.USER, tuple(waiting)))
+    for before, message in pairwise((None, *fitter.messages, None)):
+        if before is not None and waiting and (message is None or message.role is not Role.TOOL):
+            out.append(fitter.stands_for(Message(Role.USER, tuple(waiting)), before))
             waiting = []
-        out.append(_emptied(fitter, message, allowed, waiting))
-    if waiting:
-        out.append(Message(Role.USER, tuple(waiting)))
+        if message is not None:
+            out.append(_emptied(fitter, message, allowed, waiting))
     if _differ(out, fitter.messages):
         fitter.messages = tuple(out)
 

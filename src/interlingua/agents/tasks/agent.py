@@ -85,7 +85,7 @@ class AgentBase(Generic[StoreT, SessionT]):
 
     @property
     def row(self) -> TaskRow:
-        """The task as it was last seen."""
+        """The task when it was last read."""
         return self._core.row
 
     @property
@@ -94,13 +94,13 @@ class AgentBase(Generic[StoreT, SessionT]):
 
     @property
     def status(self) -> str:
-        """`idle` or `generating`, as it was last seen."""
+        """`idle` or `generating`, when it was last read."""
         return self._core.row.status
 
     @Method
     def add_message(self, message: UserContent | MessageLike) -> Effects[Message]:
-        """Put a message into the conversation now, and ask nobody. `TaskBusyError` while the agent
-        runs: then it has to be queued."""
+        """Add a message to the conversation now, without a call of the model. `TaskBusyError` while
+        the agent runs: then it has to be queued."""
         return self._core.add(as_message(message))
 
     @Method
@@ -167,7 +167,7 @@ class Agent(AgentBase[Store, Session], Blocking):
 
     @classmethod
     def open(cls, store: Store, id: str, *, tools: Tools | None = None, **known: Any) -> Self:
-        """A task as it was left."""
+        """Opens a stored task."""
         return cls(store, run(store, _core.reopen(setting_of(tools=tools, **known), id)))
 
     def run(
@@ -178,10 +178,10 @@ class Agent(AgentBase[Store, Session], Blocking):
         resume: bool = False,
         **more: Any,
     ) -> None:
-        """Take up what waits, one message after the other, until nothing does. With `resume`, go on
-        first where the last run broke off. Without a `dispatcher`, Python functions among the tools
-        run by themselves; `confirm` is asked before those with side effects. Ctrl-C stops the
-        run; what arrived is stored."""
+        """Work on the waiting messages, one after the other. With `resume`, first continue the last
+        run where it was interrupted. Without a `dispatcher`, Python functions among the tools run
+        without one; `confirm` decides about those with side effects. Ctrl-C stops the run; what has
+        arrived is stored."""
         agent = AsyncAgent(threaded(self.store), self._core)
         client.work(lambda inner: agent.run(inner, dispatcher, resume=resume, **more))
 
@@ -214,7 +214,7 @@ class AsyncAgent(AgentBase[AsyncStore, AsyncSession], Awaited):
     async def open(
         cls, store: AsyncStore, id: str, *, tools: Tools | None = None, **known: Any
     ) -> Self:
-        """A task as it was left."""
+        """Opens a stored task."""
         setting = setting_of(tools=tools, **known)
         return cls(store, await run_async(store, _core.reopen(setting, id)))
 

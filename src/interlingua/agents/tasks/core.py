@@ -80,7 +80,7 @@ def create(
 
 
 def reopen(setting: Setting, id: str) -> Effects[TaskCore]:
-    """A task as it was left."""
+    """Opens a stored task."""
     setting.alone = True
     row: TaskRow = yield lambda store: store.task(id)
     return TaskCore(row, (yield from sessions.reopen(setting, id)))

@@ -146,7 +146,7 @@ INTERRUPTED = failed("interrupted", "the process that ran the task has ended", i
 
 
 class TaskError(InterlinguaError):
-    """A task cannot do what was asked."""
+    """A task cannot carry out an operation."""
 
 
 class TaskBusyError(TaskError):

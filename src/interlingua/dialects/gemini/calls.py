@@ -31,6 +31,7 @@ from interlingua.dialects.kernel.fields import (
     Reading,
     Table,
     inside,
+    lost,
     plain,
     together,
 )
@@ -141,6 +142,7 @@ CALLS = {
             ToolUseBlock,
             inside(key, plain(name, "name", str, missing=""), _ARGS, _id("id")),
             SIGNED,
+            lost("call_type", because("custom_call_as_function"), kind="downgraded"),
             silent=("executor", "raw_arguments"),
         )
         for key, name in _NAMES.items()

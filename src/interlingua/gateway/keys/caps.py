@@ -262,8 +262,8 @@ class Block:
     def __init__(
         self, store: AsyncStore, holder: str, like: Reserve, patience: float, hears: Hears
     ) -> None:
-        """`like` is a request that this is for. Who is silent for `patience` seconds loses what it
-        has in the store."""
+        """`like` is one of the requests to be paid. The store takes back money that is not renewed
+        for `patience` seconds."""
         self._store, self._holder, self._like, self._patience = store, holder, like, patience
         self._hears = hears
         self._loop = asyncio.get_running_loop()

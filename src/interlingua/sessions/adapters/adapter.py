@@ -85,8 +85,8 @@ class Adapter:
         return unchecked(Request, renamed, self.wire_name, offered, options or Options())
 
     def for_request(self, request: Request) -> Adapter:
-        """The same model in the dialect that this request needs, where it is another one and nobody
-        asked for this."""
+        """The same model in another dialect, if this request needs one; this adapter if its dialect
+        was chosen."""
         if not self.target.dialect_is_default or self.profile is None:
             return self
         rules = self.profile.speaks
