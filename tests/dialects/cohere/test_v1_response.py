@@ -67,6 +67,21 @@ def test_a_stream_and_the_answer_at_its_end_are_the_same_message(name: str) -> N
     assert folded.message == whole.message
 
 
+@pytest.mark.parametrize("name", v1.STREAMS)
+def test_a_stream_that_was_changed_goes_home_in_frames_of_v2(name: str) -> None:
+    reader, writer = DIALECT.stream_reader(), DIALECT.stream_writer()
+    events = [event for frame in frames(name) for event in reader.feed(frame)] + reader.close()
+    whole = il.fold(events)
+    bare = [event.replace(frame=None) for event in events]
+    written = [frame for event in bare for frame in writer.feed(event)] + writer.close()
+    again = DIALECT.stream_reader()
+    told = il.fold([event for frame in written for event in again.feed(frame)] + again.close())
+    assert told.message.text == whole.message.text
+    assert [call.input for call in told.message.tool_calls] == [
+        call.input for call in whole.message.tool_calls
+    ]
+
+
 def test_streams_are_lines_or_events() -> None:
     lines = b"".join(json.dumps(each).encode() + b"\n" for each in v1.STREAMS["text"])
     events = b"".join(b"data: " + line + b"\n\n" for line in lines.splitlines())

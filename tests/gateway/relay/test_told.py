@@ -86,6 +86,77 @@ def test_thinking_that_claude_left_out_is_reported_to_a_client_of_openai(
     assert answer["input_transformations"] == [removed]
 
 
+REASONED: dict[str, Any] = {
+    "id": "resp_1",
+    "object": "response",
+    "created_at": 1,
+    "model": "gpt-6-luna",
+    "status": "completed",
+    "output": [
+        {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [{"type": "summary_text", "text": "Hm."}],
+            "encrypted_content": "c2ln",
+        },
+        {
+            "type": "message",
+            "id": "msg_1",
+            "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": "Four.", "annotations": []}],
+        },
+    ],
+    "usage": {"input_tokens": 5, "output_tokens": 7, "total_tokens": 12},
+}
+REMOVED = {"id": "rs_1", "action": "removed", "reason": "model_mismatch", "type": "reasoning"}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_reasoning_that_openai_left_out_is_reported_to_a_client_of_anthropic(
+    stream: bool, tmp_path: Path
+) -> None:
+    provider = Listening(
+        "openai-responses", [REASONED, {**REASONED, "input_transformations": [REMOVED]}]
+    )
+    asked: dict[str, Any] = {
+        "model": "thinker",
+        "max_tokens": 99,
+        "messages": [{"role": "user", "content": "2 + 2?"}],
+        "thinking": {"type": "adaptive"},
+    }
+
+    async def work() -> bytes:
+        async with await open_async_store(str(tmp_path / "s.db")) as store:
+            app = gateway_of(provider, Memory(store))
+            status, data = await post(app, "/v1/messages", asked)
+            assert status == 200, data
+            turn = {"role": "assistant", "content": json.loads(data)["content"]}
+            again = [*asked["messages"], turn, {"role": "user", "content": "Sure?"}]
+            provider.stream = stream
+            body = {**asked, "messages": again, "stream": stream}
+            status, data = await post(app, "/v1/messages", body)
+        assert status == 200, data
+        return bytes(data)
+
+    data = asyncio.run(work())
+    assert provider.asked[1]["input"][1]["encrypted_content"] == "c2ln"
+    answers = events(data) if stream else [json.loads(data)]
+    (told,) = [found for each in answers if (found := _transformations(each))]
+    (entry,) = told
+    assert entry["type"] == "thinking_dropped"
+    assert entry["path"] == "messages.1.content.0"
+
+
+def _transformations(wire: Any) -> Any:
+    inner = (wire, wire.get("delta"), wire.get("message"))
+    return next((each["input_transformations"] for each in inner if _has(each)), None)
+
+
+def _has(wire: Any) -> bool:
+    return isinstance(wire, dict) and bool(wire.get("input_transformations"))
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_client_of_anthropic_is_told_why_gemini_refused(stream: bool) -> None:
     provider = Listening("gemini", [REFUSED])

@@ -412,6 +412,42 @@ def test_a_request_of_v1_goes_home_as_it_is(place: Place, v1: cohere.Client) -> 
     assert json.loads(received.body) == {**body, "model": "command-a-plus-05-2026"}
 
 
+V1_ANSWER: Any = {
+    "response_id": "r",
+    "text": "Hi you",
+    "generation_id": "g",
+    "chat_history": [
+        {"role": "USER", "message": "Hello"},
+        {"role": "CHATBOT", "message": "Hi you"},
+    ],
+    "finish_reason": "COMPLETE",
+    "citations": [{"start": 0, "end": 2, "text": "Hi", "document_ids": ["doc_0"]}],
+    "documents": [{"id": "doc_0", "title": "T", "url": "https://example.com/a"}],
+    "meta": {"tokens": {"input_tokens": 5, "output_tokens": 2}},
+}
+V1_STREAM: Any = [
+    {"event_type": "stream-start", "generation_id": "g"},
+    {"event_type": "search-results", "documents": V1_ANSWER["documents"], "search_results": []},
+    {"event_type": "text-generation", "text": "Hi "},
+    {"event_type": "text-generation", "text": "you"},
+    {"event_type": "citation-generation", "citations": V1_ANSWER["citations"]},
+    {"event_type": "stream-end", "finish_reason": "COMPLETE", "response": V1_ANSWER},
+]
+
+
+def test_a_stream_of_v1_comes_home_as_it_is(place: Place) -> None:
+    *lines, last = V1_STREAM
+    wires = [*[{**line, "is_finished": False} for line in lines], {**last, "is_finished": True}]
+    data = b"".join([json.dumps(wire).encode() + b"\n" for wire in wires])
+    place.upstream.answers = [Exchange("v1", "cohere", "", body=data)]
+    body = {"model": "back-cohere", "message": "Hello", "stream": True}
+    status, headers, told = place.post("/v1/chat", body)
+    assert (status, headers["content-type"]) == (200, "application/stream+json")
+    assert [json.loads(line) for line in told.splitlines()] == wires
+    assert json.loads(place.upstream.received[0].body)["message"] == "Hello"
+    assert headers["x-interlingua-losses"] == "0"
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_thinking_that_v1_cannot_show_is_a_loss(place: Place, stream: bool) -> None:
     body = {"model": "back-anthropic", "message": "Please think.", "stream": stream}

@@ -32,7 +32,7 @@ from interlingua.dialects.framing import EitherDecoder
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.errors import read_whole, require, require_key
 from interlingua.dialects.kernel.fields import QUIET
-from interlingua.dialects.kernel.preserved import NOTHING
+from interlingua.dialects.kernel.preserved import FORM, NOTHING, raw_of, spelling_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_reader import (
     BROKEN_OFF,
@@ -97,7 +97,7 @@ class ForeignWriter(PieceWriter):
 
     def _finish(self, response: Response, recorder: LossRecorder) -> list[Frame]:
         frames = self._write_held()
-        wire = write_response(response, recorder)
+        wire = write_response(_of_this_version(response, recorder), recorder)
         frames += self._write_rest(wire["message"])
         delta = {key: item for key, item in wire.items() if key not in _STREAMED_BEFORE}
         return [*frames, _spell({"type": "message-end", "delta": delta}), Frame(None, DONE)]
@@ -603,6 +603,17 @@ def _inside(wire: Wire, key: str) -> Wire:
 def _error_body(delta: Wire) -> Wire:
     others = {key: item for key, item in delta.items() if key not in _OF_THE_END}
     return {"message": require(delta["error"], str, ".delta.error"), **others}
+
+
+def _of_this_version(response: Response, recorder: LossRecorder) -> Response:
+    """The answer without the spelling of v1, whose streams have other frames."""
+    own_raw = raw_of(NAME, response.raw)
+    if spelling_in(own_raw).get("version") != 1:
+        return response
+    plain = {key: item for key, item in own_raw.items() if key != FORM}
+    new = response.replace(raw={**(response.raw or {}), NAME: plain})
+    recorder.alias(new, response)
+    return new
 
 
 _STEPS: dict[str, Callable[[StreamReader, Any], list[Event]]] = {

@@ -70,6 +70,9 @@ class TranslatedStream:
         self._prepared, self._request_body = prepared, request_body
         self._tells_usage, self._diagnose = tells_usage, diagnose
         self._front = front
+        same = prepared.target.dialect.name == front.dialect and prepared.answer_adapter is None
+        self._goes_home = same and front.restyle is not None
+        """Whether an older version of the dialect comes from its own provider: as it is."""
         self._filler = front.filler(request_body) if front.fills_frames else None
         self._converter = self._converter_of(prepared, front)
 
@@ -78,6 +81,10 @@ class TranslatedStream:
         return StreamConverter(source, front.dialect, None, self._watch, back)
 
     def _watch(self, event: Event) -> Event | None:
+        told = self._noted(event)
+        return event if self._goes_home and type(event) is not StreamError else told
+
+    def _noted(self, event: Event) -> Event | None:
         kind, arrival, outcome = type(event), self._arrival, self._outcome
         if kind is MessageStart:
             self.began = True
