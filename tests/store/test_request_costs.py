@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
 
 from interlingua.cli.stores import answers
@@ -39,7 +40,9 @@ REPORTS: tuple[dict[str, Any] | None, ...] = (
 )
 
 
-def rows_of(count: int, seed: int = 1) -> list[RequestRow]:
+def rows_of(
+    count: int, seed: int = 1, reports: tuple[dict[str, Any] | None, ...] = REPORTS
+) -> list[RequestRow]:
     chance = random.Random(seed)
 
     def usage() -> Usage | None:
@@ -48,7 +51,7 @@ def rows_of(count: int, seed: int = 1) -> list[RequestRow]:
         cost = None if chance.random() < 0.2 else Decimal(chance.choice(COSTS))
         tokens = [chance.choice((None, 0, 7, 1000)) for _ in range(5)]
         lacks = ("code_execution",) if cost is not None and chance.random() < 0.3 else None
-        return Usage(*tokens, cost, unpriced=lacks, raw=chance.choice(REPORTS))
+        return Usage(*tokens, cost, unpriced=lacks, raw=chance.choice(reports))
 
     return [
         RequestRow(
@@ -111,6 +114,22 @@ def test_costs_are_those_of_the_rows(store: Store) -> None:
     store.append_requests(rows[:200])
     store.append_requests(rows[100:])  # some are there already
     assert_right(store)
+
+
+def test_rows_without_costs_of_their_provider_are_summed_before_they_are_written(
+    store: Store,
+) -> None:
+    rows = rows_of(300, 5, (None, {"odd": {"tier": "fast"}}))
+    store.append_requests(rows[:200])
+    store.append_requests([*rows[100:], *rows[250:]])
+    assert_right(store)
+    long = Decimal("0.1234567890123456789012345678")  # more digits than are stored
+    dear, last = rows_of(2, 6)
+    store.append_requests([msgspec.structs.replace(dear, usage=Usage(1, 2, cost_usd=long))])
+    store.append_requests([msgspec.structs.replace(last, usage=None)])  # one row always stays
+    while store.sweep(Before(requests=NOW + timedelta(days=1)), "shared").requests:
+        pass
+    assert store.request_costs(COST_KINDS) == []
 
 
 def test_other_prices_change_what_was_spent(store: Store) -> None:

@@ -14,7 +14,8 @@ from interlingua.cli.main import shown
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import KEY_ID, MessageMetadata
 from interlingua.store.errors import NotFoundError, StoreError
-from interlingua.store.requests import SESSIONS, RequestFilter, RequestRow
+from interlingua.store.request_costs import SESSIONS
+from interlingua.store.requests import RequestFilter, RequestRow
 from interlingua.store.rows import SessionRow, UsageRow
 
 if TYPE_CHECKING:

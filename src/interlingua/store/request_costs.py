@@ -22,6 +22,9 @@ from interlingua.store.statements import Op, Step, Work
 BILLED, REPORTED = "billed", "reported"
 """Of models whose provider says what a request cost: our cost of these requests, and theirs."""
 COST_KINDS = ("model", "day", "user", "team", "key", BILLED, REPORTED)
+SESSIONS = "sessions"
+"""The front of requests that turns of sessions and tasks made: what they cost is with the messages
+of the session."""
 _SUMS = ("requests", "unpriced", "prompt_tokens", "output_tokens", "dollars", "trillionths", "rest")
 NOTHING = Decimal(0)
 _LATEST = 2**62 // DAY * DAY
@@ -29,6 +32,17 @@ _CHANGE = (
     "INSERT INTO request_costs {costs} ON CONFLICT (kind, day, name) DO UPDATE SET "
     + ", ".join([f"{name} = request_costs.{name} {{sign}} excluded.{name}" for name in _SUMS])
 )
+_ADD = _CHANGE.format(costs=f"VALUES ({', '.join('?' * (3 + len(_SUMS)))})", sign="+")
+PAID = (
+    *("at", "front", "model", "user_id", "team_id", "key_id", "input_tokens", "output_tokens"),
+    *("cached_input_tokens", "cache_creation_input_tokens", "reasoning_tokens"),
+    *("cost_usd", "usage_more"),
+)
+"""The columns of a request that say what it used and cost, and whose it was."""
+_PARTLY = '{"unpriced"'
+"""How the rest of a usage begins of which not all has a price (`requests.py`)."""
+_PLACES = 24
+"""Digits behind the point, which two columns hold."""
 _EMPTY = f"DELETE FROM request_costs WHERE kind IN {COST_KINDS} AND day <= ? AND requests = 0"
 _READ = (
     "SELECT kind, CASE WHEN kind = 'day' THEN day ELSE 0 END, name, "
@@ -86,6 +100,15 @@ class RequestCosts(Work):
         """Add the costs of these requests (`+`), or take them away (`-`)."""
         sql = _CHANGE.format(costs=COSTS[self._engine], sign=sign).replace("{which}", which)
         yield Step(self._marks(sql), values)
+
+    def _add_costs(self, paid: Sequence[Sequence[Any]], first: int) -> Op[None]:
+        """Add the costs of new requests, numbered from `first` on: the `PAID` columns of each."""
+        sums = _summed(paid)
+        if sums is None:  # the database finds it as it will when these are taken away
+            yield from self._change_costs("+", "seq >= ?", (first,))
+        elif sums:  # in one order, so that two programs never wait for each other
+            values = [(*place, *sums[place]) for place in sorted(sums)]
+            yield Step(self._marks(_ADD), values, many=True)
 
     def _costs_of_ids(self, sign: str, ids: Sequence[str]) -> Op[None]:
         for start in range(0, len(ids), AT_ONCE):
@@ -145,6 +168,37 @@ class _Costs:
 
     def rows(self) -> list[CostRow]:
         return [_row(*place, *sums) for place, sums in self._sums.items()]
+
+
+def _summed(paid: Sequence[Sequence[Any]]) -> dict[tuple[str, int, str], list[int]] | None:
+    """Sums by kind, day and name; None where a provider may say what a request cost, or a cost has
+    more digits than are stored."""
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for at, front, *names, fresh, output, cached, written, reasoning, cost, more in paid:
+        if more is not None and "cost" in more:
+            return None
+        used = (fresh, output, cached, written, reasoning, cost, more)
+        if front == SESSIONS or used.count(None) == len(used):
+            continue
+        sums = groups.setdefault((at // DAY * DAY, *names), [0, 0, 0, 0, NOTHING])
+        sums[0] += 1
+        sums[1] += cost is None or (more is not None and more.startswith(_PARTLY))
+        sums[2] += (fresh or 0) + (cached or 0) + (written or 0)
+        sums[3] += output or 0
+        if cost is not None:
+            sums[4] = _ADDING.add(sums[4], Decimal(cost))
+    found: dict[tuple[str, int, str], list[int]] = {}
+    for (day, model, user, team, key), (*counts, total) in groups.items():
+        dollars, _, digits = f"{total:f}".partition(".")
+        if len(digits) > _PLACES:
+            return None
+        digits = digits.ljust(_PLACES, "0")
+        sums = [*counts, int(dollars), int(digits[:12]), int(digits[12:])]
+        named = {"model": model, "user": user, "team": team, "key": key, "day": None}
+        for kind, name in named.items():
+            before = found.setdefault((kind, day, name or ""), [0] * len(sums))
+            before[:] = map(int.__add__, before, sums)
+    return found
 
 
 def _reported(more: str) -> Decimal | None:

@@ -91,18 +91,21 @@ class RequestStats(Work):
         rows = yield Step(self._sql(sql), values)
         return [StatsRow._make([*row[:5], tuple(row[5:])]) for row in rows]
 
-    def _count_new(self, rows: Sequence[RequestRow]) -> Op[None]:
-        """Count requests that are about to be written, unless they are there already."""
+    def _count_new(self, rows: Sequence[RequestRow]) -> Op[list[RequestRow]]:
+        """Count requests that are about to be written; those that are not there already."""
         there = {id for (id,) in (yield from self._of_ids("id", [row.id for row in rows]))}
         alike: dict[_Counted, list[int]] = {}
+        new: list[RequestRow] = []
         for row in rows:
             if row.id not in there:
                 there.add(row.id)
+                new.append(row)
                 _add_to(alike, _counted(row), counts_of(row))
         sums: dict[Place, list[int]] = {}
         for counted, counts in alike.items():  # mostly a few, of many requests
             add_counts(sums, counted, counts)
         yield from self._add(sums)
+        return new
 
     def _count_costs(self, costs: Sequence[tuple[str, Usage]]) -> Op[None]:
         """Count what other prices make of the cost of requests, before they are saved."""

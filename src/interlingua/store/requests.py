@@ -10,25 +10,20 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from interlingua.errors import InterlinguaError
 from interlingua.model.codec import dumps
 from interlingua.model.message import micros
 from interlingua.model.metadata import BREAKDOWNS, Usage
 from interlingua.store.errors import NotFoundError
-from interlingua.store.request_costs import RequestCosts
+from interlingua.store.request_costs import PAID, RequestCosts
 from interlingua.store.request_stats import RequestStats
 from interlingua.store.rows import EVENTS, EventRow, JsonObject, Part, Table
 from interlingua.store.statements import Op, Step, Work
-
-SESSIONS = "sessions"
-"""The front of requests that turns of sessions and tasks made: what they cost is with the messages
-of the session."""
 
 
 class RequestRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -114,6 +109,8 @@ _PARTS = {"usage": Part(_USAGE, _usage_columns, _usage)}
 REQUESTS = Table("requests", RequestRow, names=_NAMES, parts=_PARTS)
 LISTED = Table("requests", RequestRow, names=_NAMES, parts=_PARTS, without=("tries", "report"))
 """What is read of requests in a list."""
+_SEQ = REQUESTS.columns.index("seq")
+_paid = itemgetter(*map(REQUESTS.columns.index, PAID))
 
 
 class RequestFilter(NamedTuple):
@@ -257,11 +254,15 @@ class Requests(Trace, RequestStats, RequestCosts):
             return
         if self.sql.lock_trace:
             yield Step(self.sql.lock_trace, (LOCK,))
-        yield from self._count_new(rows)
-        last = (yield from self.last_request()) + 1
-        values = [REQUESTS.values(replace(row, seq=seq)) for seq, row in enumerate(rows, last)]
+        new = yield from self._count_new(rows)
+        if not new:
+            return
+        first = (yield from self.last_request()) + 1
+        values = [REQUESTS.values(row) for row in new]
+        for seq, stored in enumerate(values, first):
+            stored[_SEQ] = seq
         yield Step(self._sql(f"{REQUESTS.insert()} ON CONFLICT (id) DO NOTHING"), values, many=True)
-        yield from self._change_costs("+", "seq >= ?", (last,))
+        yield from self._add_costs([_paid(stored) for stored in values], first)
 
     def save_costs(self, costs: Sequence[tuple[str, Usage]]) -> Op[None]:
         """What requests cost by another price table: their ids, and usages with that cost."""

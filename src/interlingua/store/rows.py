@@ -150,14 +150,13 @@ def _unless(default: Any, write: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value == () else write(value)
 
 
-_PLAIN = frozenset({str, int, bool, type(None)})
+_PLAIN, _TEXT = frozenset({str, int, bool, type(None)}), frozenset({str})
 
 
 def _object_json(value: dict[str, Any]) -> bytes:
     """As `dumps`, but quick for the usual: texts and numbers, in which nothing can be odd."""
-    for key, item in value.items():
-        if type(item) not in _PLAIN or type(key) is not str:
-            return dumps(value)
+    if not (_PLAIN.issuperset(map(type, value.values())) and _TEXT.issuperset(map(type, value))):
+        return dumps(value)
     try:
         return _encode(value)
     except UnicodeEncodeError:

@@ -12,7 +12,8 @@ from typing import Any
 import interlingua as il
 from interlingua.gateway.settings import RouteSettings
 from interlingua.model.metadata import KEY_ID
-from interlingua.store.requests import SESSIONS, RequestFilter
+from interlingua.store.request_costs import SESSIONS
+from interlingua.store.requests import RequestFilter
 from tests.cli.running import ok, told
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served, settings_in
 from tests.gateway.sessions.test_api import new, rest, run, say

@@ -32,7 +32,7 @@ from interlingua.model.reasons import because
 from interlingua.routing.swap import split_override
 from interlingua.sessions.core import ROUTE_NAME
 from interlingua.sessions.session import AsyncSession
-from interlingua.store.requests import SESSIONS
+from interlingua.store.request_costs import SESSIONS
 
 T = TypeVar("T")
 FRONT = Front(dialect=SESSIONS, provider="", paths={})

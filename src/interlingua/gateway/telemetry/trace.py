@@ -35,7 +35,8 @@ from interlingua.gateway.telemetry.records import (
 )
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.requests import SESSIONS, RequestRow
+from interlingua.store.request_costs import SESSIONS
+from interlingua.store.requests import RequestRow
 from interlingua.store.rows import EventRow
 from interlingua.telemetry import (
     Tracing,
