@@ -264,6 +264,15 @@ class InFlight:
 class RetryBudget:
     """What one call has tried so far, and what it may still take of the budget."""
 
+    _provider = _model = ""
+    _retries = 0
+    _may_reconnect = True
+    _unset: MissingSettingError | None = None
+    """The first error of a model that has no key or address."""
+    failed: CallError | None = None
+    waited = 0.0
+    """Seconds before the attempt under way."""
+
     def __init__(
         self,
         call: Call,
@@ -278,15 +287,7 @@ class RetryBudget:
         self._budget = budget
         self._clock = clock
         self._asked: set[str] = set()
-        self._provider = self._model = ""
-        self._retries = 0
-        self._may_reconnect = True
-        self._unset: MissingSettingError | None = None
-        """The first error of a model that has no key or address."""
         self.tries: list[Attempt] = []
-        self.failed: CallError | None = None
-        self.waited = 0.0
-        """Seconds before the attempt under way."""
         self._since = clock.begun
         """When the attempt before it ended."""
 

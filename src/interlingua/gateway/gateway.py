@@ -163,6 +163,10 @@ class Route(NamedTuple):
         return self.limited_to(targets)._replace(conversation=conversation)
 
 
+CROWDED = 8
+"""Requests under way from which on they take their steps together."""
+
+
 class Gateway:
     """Parts that are not given do nothing: no keys, no caps, no memory, no trace."""
 
@@ -207,6 +211,11 @@ class Gateway:
         self._routes: dict[tuple[str, str, str], Route] = {}
         self._pools: dict[str, PoolState] = {}
         self._askers: dict[tuple[str | None, bool], Asker] = {}
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so many requests are under way that they take their steps together."""
+        return len(self.under_way) >= CROWDED
 
     async def close(self) -> None:
         """Writes everything that waits; the store is closed by its owner."""

@@ -50,14 +50,15 @@ class _Pool:
 
     def _forget(self) -> None:
         self._lock = threading.Lock()
-        self._left = b""
+        self._bytes, self._used = b"", 0
 
     def take(self, count: int) -> bytes:
         with self._lock:
-            if len(self._left) < count:
-                self._left = os.urandom(max(count, _AT_A_TIME))
-            taken, self._left = self._left[:count], self._left[count:]
-            return taken
+            end = self._used + count
+            if end > len(self._bytes):
+                self._bytes, end = os.urandom(max(count, _AT_A_TIME)), count
+            self._used = end
+            return self._bytes[end - count : end]
 
 
 _AT_A_TIME = 512

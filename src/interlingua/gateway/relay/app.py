@@ -57,8 +57,6 @@ from interlingua.model.exchange import ErrorKind, ProviderError
 
 logger = logging.getLogger(__name__)
 _OTHERS = frozenset({"count_tokens", "embed", "decide"})
-CROWDED = 8
-"""Requests under way from which on they take their steps together."""
 
 
 class ClientLeft(Exception):  # noqa: N818  # nobody is there to be told of an error
@@ -328,16 +326,15 @@ class App:
     ) -> None:
         """Caps may take a moment, and nothing is asked for a client that leaves in it.
 
-        Requests that are read in one round of the event loop go on in the next one, and are
-        answered in a later one: what one of them needs for a step is in the processor's caches for
-        all of them."""
+        Where many requests are under way, those that are read in one round of the event loop are
+        written in the next one, sent in a third one, and answered together as well: what one of
+        them needs for a step is in the processor's caches for all of them."""
         if exchange.arrival.principal.capped:
             inbound = await reserve(self.gateway, exchange, inbound)
         if exchange.arrival.stream:
             await self._stream(exchange, inbound, client)
         else:
-            is_crowded = len(self.gateway.under_way) >= CROWDED
-            if is_crowded:
+            if self.gateway.is_crowded:
                 await asyncio.sleep(0)
             answer = await relay(self.gateway, exchange, inbound)
             if inbound.route.settings.overflow == COMPACT:
@@ -346,7 +343,7 @@ class App:
                     direct, answer = None, await relay(self.gateway, exchange, shorter)
             if answer.status == 200:
                 exchange.outcome.error = None  # one that was cut is an answer as well
-            if is_crowded:
+            if self.gateway.is_crowded:
                 await asyncio.sleep(0)
             if exchange.arrival.principal.capped:
                 await self.gateway.caps.settle(exchange)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import msgspec
@@ -54,6 +55,8 @@ async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpA
         raw.clear()
         target = inbound.route.target(model)
         prepared, recall = await prepare(gateway, exchange, inbound, target, fetched)
+        if gateway.is_crowded:
+            await asyncio.sleep(0)
         opened = await send(gateway, exchange, inbound, prepared, clock, False, raw)
         body = await opened.body(gateway.settings.limits.answer)
         exchange.outcome.upstream_id = opened.request_id
