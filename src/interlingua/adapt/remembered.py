@@ -111,6 +111,8 @@ class WrittenTurns:
         """What was found out about the first turns, by those who compare bodies."""
         self._betas: list[tuple[int, list[str]]] = []
         """Turns that need features which a header names."""
+        self._fresh, self._lacks = b"", False
+        """What no body before this one had, and whether a search of all others found nothing."""
         self._spliced: dict[int, tuple[Any, bytes]] = {}
         """Turns with a breakpoint: without it, and what it adds."""
         self.breakpoint_in = breakpoint_in
@@ -180,11 +182,12 @@ class WrittenTurns:
         """All turns as JSON between these, of which only those are encoded that were not written
         before."""
         before, reused, spliced = self._before, self.reused, self._spliced
-        size, pieces = 0, []
+        size, pieces, self._lacks = 0, [], True
         if before is not None and reused:
             size, self.ends = before.ends[reused - 1], before.ends[:reused]
             self.digests = before.digests[: min([reused, *before._spliced, *spliced])]
             self._betas = [each for each in before._betas if each[0] < reused]
+            self._lacks = before._lacks and not before._fresh
         for number in range(reused, len(self.turns)):
             text = encode_quickly(self.turns[number])
             if number:
@@ -197,10 +200,18 @@ class WrittenTurns:
             pieces.append(text)
         self.splices = {self.ends[number] - 3: text for number, (_, text) in spliced.items()}
         if before is not None and reused:
+            self._fresh = b"".join([head, *pieces, *self.splices.values(), tail])
             pieces = before.bytes_of(reused, self.splices) + pieces
         self.start, self.text = len(head), b"".join([head, *pieces, tail])
+        self._fresh = self._fresh or self.text
         self._before = None  # so that no chain of earlier ones stays alive
         return self.text
+
+    def lacks(self, has: Callable[[bytes], bool]) -> bool:
+        """Whether there is nothing in the body of what `has` finds, always the same. It is asked of
+        what is new, which ends and begins between two turns."""
+        self._lacks, self._fresh = self._lacks and not has(self._fresh), b""
+        return self._lacks
 
     def bytes_of(self, count: int, splices: dict[int, bytes]) -> list[Any]:
         """The bytes of so many turns, in pieces, with other breakpoints."""

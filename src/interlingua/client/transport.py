@@ -181,6 +181,8 @@ class HttpRequest(msgspec.Struct, frozen=True, eq=False):
     method: str = "POST"
     pieces: AsyncIterator[bytes] | None = None
     """The body, where it is sent in pieces."""
+    may_name_files: bool = True
+    """False where it is known that the body names no file of its provider."""
 
     def __repr__(self) -> str:
         return f"<HttpRequest {urlsplit(self.url).netloc}, {len(self.body)} bytes>"

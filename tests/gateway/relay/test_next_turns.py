@@ -12,11 +12,13 @@ import pytest
 import interlingua as il
 from interlingua.adapt.remembered import Conversations, Figures
 from interlingua.client.targets import Targets
+from interlingua.client.transport import HttpRequest
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.settings import Limits, Settings
 from interlingua.gateway.shared.state import Principal
 from interlingua.gateway.telemetry.metrics import Metrics
+from interlingua.gateway.upstream.transport import may_name_files
 from tests.gateway.loops import ANSWERS, post
 from tests.gateway.relay.test_fitted import KEYS, Listening
 from tests.laws.test_incremental import AGENT
@@ -83,6 +85,35 @@ def test_the_provider_gets_what_it_gets_without_memory(front: str, back: str) ->
         hits = gateway.conversations.figures.hits
         assert hits == (len(bodies) - 1 if size and front != back else 0)
     assert sent[0] == sent[1]
+
+
+class Naming(Listening):
+    """Keeps whether a body had to be searched for files."""
+
+    def __init__(self, dialect: str, answers: list[Any]) -> None:
+        super().__init__(dialect, answers)
+        self.searched: list[bool] = []
+
+    async def send(self, request: HttpRequest, limits: Any) -> Any:
+        self.searched.append(request.may_name_files)
+        return await super().send(request, limits)
+
+
+@pytest.mark.parametrize("named", ["file_id", "\\u0066ile_id"])
+def test_bodies_that_may_name_a_file_are_searched_whole(named: str) -> None:
+    gateway, _ = gateway_to("anthropic", 2**24)
+    provider = gateway.transport = Naming("anthropic", [ANSWERS["anthropic"][-1]] * 20)
+    texts = ["a" * 3000, "b", "c", "d", named, "e", "f", "g", "h"]
+    roles = ("user", "assistant")
+    messages = [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
+    model = BACKS["anthropic"]
+    bodies = [{"model": model, "messages": messages[:count]} for count in (1, 3, 5, 7, 3, 9)]
+    asyncio.run(ask(gateway, "openai-chat", bodies))
+    assert gateway.conversations.figures.hits == 5
+    named_in = [may_name_files(body) for body in provider.bodies]
+    assert named_in == [False, False, True, True, False, True]
+    assert provider.searched[1:4] == [False, True, True]
+    assert provider.searched[5]
 
 
 def test_keys_share_nothing() -> None:

@@ -14,7 +14,7 @@ import uvicorn
 
 from interlingua.gateway.server.serve import protocol
 from interlingua.gateway.settings import Limits
-from interlingua.gateway.shared.direct_client import DIRECT_CLIENT
+from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
 
 BODY = b'{"a":"' + b"x" * 100_000 + b'"}'
 HEADERS = [(b"content-type", b"application/json"), (b"x-request-id", b"req_1")]
@@ -114,3 +114,83 @@ def test_a_whole_answer_is_the_same_on_the_wire(name: str) -> None:
     else:
         assert done == [True] * len(CASES[name])
         assert ours.count(BODY) == len(CASES[name])
+
+
+class Collecting:
+    """Answers with the length of the body, which it takes as a whole."""
+
+    def __init__(self, most: int = 1 << 20) -> None:
+        self.most = most
+        self.bodies: list[bytes | None] = []
+        self.left: list[bool] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        direct: DirectClient = scope[DIRECT_CLIENT]
+        await asyncio.sleep(0.02)  # some of it is here by now
+        self.bodies.append(await direct.whole_body(self.most))
+        self.left.append(direct.has_left)
+        if not direct.has_left:
+            direct.answer(200, [], b"%d" % len(self.bodies[-1] or b""))
+
+
+@pytest.mark.parametrize("size", [10, 70_000, 400_000])
+@pytest.mark.parametrize("pieces", [1, 2, 7])
+def test_a_body_in_pieces_is_put_together(size: int, pieces: int) -> None:
+    body = bytes(range(256)) * (size // 256 + 1)
+    step = len(body) // pieces + 1
+    app = Collecting()
+
+    async def work() -> None:
+        async with serving(app) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for _ in range(2):  # the connection is good for another request
+                head = f"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+                writer.write(head.encode())
+                for start in range(0, len(body), step):
+                    await asyncio.sleep(0.03)
+                    writer.write(body[start : start + step])
+                await reader.readuntil(b"\r\n\r\n")
+                length = b"%d" % len(body)
+                assert await reader.readexactly(len(length)) == length
+            writer.close()
+
+    asyncio.run(work())
+    assert app.bodies == [body, body]
+
+
+def test_no_more_of_a_body_is_taken_than_the_most() -> None:
+    app = Collecting(most=1000)
+
+    async def work() -> bytes:
+        async with serving(app) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999\r\n\r\n")
+            for _ in range(20):
+                writer.write(b"x" * 100)
+                await asyncio.sleep(0.01)
+            head = await reader.readuntil(b"\r\n\r\n")
+            writer.close()
+            return head
+
+    assert asyncio.run(work()).startswith(b"HTTP/1.1 200")
+    (body,) = app.bodies
+    assert body is not None
+    assert 1000 < len(body) < 3000
+
+
+def test_who_waits_for_a_body_hears_that_the_client_has_left() -> None:
+    app = Collecting()
+
+    async def work() -> None:
+        async with serving(app) as port:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\nbegun")
+            await asyncio.sleep(0.1)
+            writer.close()
+            for _ in range(100):
+                if app.left:
+                    return
+                await asyncio.sleep(0.02)
+
+    asyncio.run(work())
+    assert app.left == [True]

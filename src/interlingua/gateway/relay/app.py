@@ -193,7 +193,7 @@ class App:
         direct: DirectClient | None = scope.get(DIRECT_CLIENT)
         body = None if direct is None else direct.body()
         if body is None:
-            body = await self._body(headers, client.receive)
+            body = await self._body(headers, client.receive, direct)
         elif len(body) > gateway.settings.limits.body:
             raise too_long(gateway.settings.limits.body)
         if found.front.wrapping is not None:
@@ -291,35 +291,30 @@ class App:
             await _plain(send, refusal(exchange, front, refused))
         exchange.outcome.fail(refused.status, refused.error.kind, refused.error.code)
 
-    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
+    async def _body(
+        self, headers: dict[bytes, bytes], receive: Receive, direct: DirectClient | None
+    ) -> bytes:
         """The whole body; one that is too long is refused before it is read."""
         limits = self.gateway.settings.limits
         content_length = headers.get(b"content-length", b"")
         if content_length.isdigit() and int(content_length) > limits.body:
             raise too_long(limits.body)
-        pieces: list[bytes] = []
-        size = 0
         try:
             async with asyncio.timeout(limits.body_seconds):
-                message = await receive()
-                if not message.get("more_body"):
-                    if message["type"] == "http.disconnect":
+                if (
+                    direct is not None
+                    and (body := await direct.whole_body(limits.body)) is not None
+                ):
+                    if direct.has_left:
                         raise ClientLeft
-                    return bytes(message.get("body", b""))
-                pieces, size = [message.get("body", b"")], len(message.get("body", b""))
-                while message.get("more_body"):
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise ClientLeft
-                    pieces.append(message.get("body", b""))
-                    size += len(pieces[-1])
-                    if size > limits.body:
+                    if len(body) > limits.body:
                         raise too_long(limits.body)
+                    return body
+                return await _received(receive, limits.body)
         except TimeoutError:
             raise Refusal(
                 408, ErrorKind.INVALID_REQUEST, "timed out waiting for the request body"
             ) from None
-        return b"".join(pieces)
 
     async def _work(
         self, exchange: Exchange, inbound: Inbound, client: _Client, direct: DirectClient | None
@@ -519,6 +514,20 @@ async def with_client(scope: Scope, receive: Receive, work: Coroutine[Any, Any, 
             asking.cancel()
     if left:
         raise ClientLeft
+
+
+async def _received(receive: Receive, most: int) -> bytes:
+    """The whole body, from a server that is not ours."""
+    pieces, size, more = list[bytes](), 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
+        pieces.append(bytes(message.get("body", b"")))
+        size, more = size + len(pieces[-1]), message.get("more_body", False)
+        if size > most:
+            raise too_long(most)
+    return b"".join(pieces)
 
 
 async def _gone(receive: Receive, leave: Callable[[], None]) -> None:

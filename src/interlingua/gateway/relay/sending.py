@@ -45,6 +45,7 @@ from interlingua.gateway.shared.state import (
     Refusal,
     ReportSource,
 )
+from interlingua.gateway.upstream.transport import may_name_files
 from interlingua.model.exchange import ErrorKind, ProviderError, Request
 from interlingua.model.losses import Report
 from interlingua.store.errors import StoreError
@@ -235,6 +236,9 @@ async def prepare(
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
     if len(prepared.http.body) >= LEAST:
         exchange.outcome.compared = _compared(gateway, arrival, inbound, prepared)
+        if prepared.turns is not None and prepared.turns.lacks(may_name_files):
+            http = msgspec.structs.replace(prepared.http, may_name_files=False)
+            prepared = msgspec.structs.replace(prepared, http=http)
     extra: dict[str, str] = {}
     if inbound.front.headers_up and prepared.target.dialect.name == inbound.front.dialect:
         extra = forwarded(inbound.headers, inbound.front)

@@ -286,7 +286,10 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
     # Bodies
 
     def on_body(self, body: bytes) -> None:
-        HttpToolsProtocol.on_body(self, body)
+        cycle: Any = self.cycle
+        direct = None if cycle is None else cycle.scope.get(DIRECT_CLIENT)
+        if direct is None or not direct.comes(body):
+            HttpToolsProtocol.on_body(self, body)
         if self._ending is not None:
             self._thrown += len(body)
             if self._thrown > self.limits.body:
@@ -296,6 +299,9 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
         if self._ending is not None:
             self._stop_ending()
         HttpToolsProtocol.on_message_complete(self)
+        cycle: Any = self.cycle
+        if cycle is not None and (direct := cycle.scope.get(DIRECT_CLIENT)) is not None:
+            direct.ends()
 
     def _stop_ending(self) -> None:
         if self._ending is not None:

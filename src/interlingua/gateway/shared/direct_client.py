@@ -22,13 +22,16 @@ class DirectClient:
     that its client has left, and a body that is here already. A whole answer goes back as quickly.
     """
 
-    __slots__ = ("_call", "_cycle", "has_left", "loop")
+    __slots__ = ("_call", "_cycle", "_most", "_pieces", "_whole", "has_left", "loop")
 
     def __init__(self, cycle: Any, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._cycle = cycle
         self._call: Callable[[], None] | None = None
         self.has_left = False
+        self._pieces: list[bytes] = []
+        self._most = 0
+        self._whole: asyncio.Future[None] | None = None
 
     def body(self) -> bytes | None:
         """All of it; None where some has to be waited for."""
@@ -37,6 +40,38 @@ class DirectClient:
             return None
         body, cycle.body = bytes(cycle.body), bytearray()
         return body
+
+    async def whole_body(self, most: int) -> bytes | None:
+        """All of a body that is still coming, or the beginning of one of more than `most` bytes;
+        None where it has to be asked for. It is put together once, and nothing waits in between."""
+        cycle = self._cycle
+        if not cycle.more_body or cycle.waiting_for_100_continue or cycle.disconnected:
+            return None
+        self._whole, self._most = self.loop.create_future(), most
+        body, cycle.body = bytes(cycle.body), bytearray()
+        self.comes(body)
+        cycle.flow.resume_reading()
+        try:
+            await self._whole
+        finally:
+            self._whole, pieces = None, self._pieces
+            self._pieces = []
+        return b"".join(pieces)
+
+    def comes(self, piece: bytes) -> bool:
+        """A piece of the body is here; False where nobody has asked for all of it."""
+        if self._whole is None:
+            return False
+        self._pieces.append(piece)
+        self._most -= len(piece)
+        if self._most < 0:
+            self.ends()
+        return True
+
+    def ends(self) -> None:
+        """All of the body is here, or no more of it is wanted."""
+        if self._whole is not None and not self._whole.done():
+            self._whole.set_result(None)
 
     def answer(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
         """Sends a complete answer, as uvicorn does in two steps. False if that has to be left to
@@ -76,5 +111,6 @@ class DirectClient:
 
     def happens(self) -> None:
         self.has_left = True
+        self.ends()
         if self._call is not None:
             self._call()

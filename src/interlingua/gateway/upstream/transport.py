@@ -96,7 +96,7 @@ class Place(NamedTuple):
     """Proxy and certificates."""
 
 
-def _may_name_files(body: bytes) -> bool:
+def may_name_files(body: bytes) -> bool:
     """Whether there may be a member `file_id` or `file_ids`, in whatever spelling."""
     return contains(body, b"file_id") or contains(body, b"\\u00")
 
@@ -128,7 +128,7 @@ class Upstream:
     ) -> transport.Reply:
         if (finished := FINISHED.get()) is not None:
             return finished
-        if tenant is not None and _may_name_files(request.body):
+        if tenant is not None and request.may_name_files and may_name_files(request.body):
             await self.require_own(request.body, tenant)
         place = self._places.get(request.url) or self._place(request.url)
         if "proxy" in place.way:
