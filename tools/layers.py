@@ -57,6 +57,7 @@ LATER = {
     ("views/objects.py", "coerce"): "the type of an argument",
     ("adapt/history/retell.py", "coerce"): "dicts are read when they are met",
     ("model/message.py", "coerce"): "the same",
+    ("adapt/convert.py", "costs.ahead"): "a plan says what its prompt will cost, once asked",
     ("adapt/convert.py", "coerce"): "values of other libraries are converted when they are met",
     ("adapt/presets.py", "transcripts"): "rows for training are formats of transcripts",
     ("adapt/presets.py", "transcripts.rows"): "the same",

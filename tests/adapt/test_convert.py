@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -344,3 +345,41 @@ def test_dicts_are_taken_where_messages_are() -> None:
     for call in (il.validate, il.estimate_input_tokens):
         with pytest.raises(TypeError, match=r"messages are text, il\.Message, a dict"):
             call(4)  # type: ignore[operator]
+
+
+LONG = [il.Message.system("Be careful. " * 2000), il.Message.user("Hello.")]
+
+
+@pytest.mark.parametrize(
+    ("target", "model"),
+    [
+        *[("sonnet", None), ("anthropic", "anthropic:claude-sonnet-4-6")],
+        *[("openai-chat", "gpt-5"), ("openai-responses", "gpt-5")],
+    ],
+)
+def test_a_plan_for_a_model_says_what_its_prompt_will_cost(target: str, model: str | None) -> None:
+    plan = il.plan(LONG, target, model)
+    assert plan.ahead is not None
+    assert plan.ahead.cost_usd
+    assert plan.model is not None
+    assert f"the prompt for {plan.model}: $" in str(plan)
+
+
+def test_a_plan_knows_what_the_model_has_read_before() -> None:
+    model = "anthropic:claude-sonnet-4-6"
+    usage = il.Usage(10, 5, 0, 4000)
+    metadata = il.MessageMetadata(model=model, usage=usage)
+    answer = il.Message.assistant("Hi!").replace(metadata=metadata, created_at=datetime.now(UTC))
+    plan = il.plan([*LONG, answer, il.Message.user("More.")], "anthropic", model)
+    assert plan.ahead is not None
+    assert plan.ahead.cached > 3000
+    assert "from the cache" in str(plan)
+
+
+@pytest.mark.parametrize(("target", "model"), [("anthropic", None), ("anthropic", "gpt-5")])
+def test_a_plan_without_a_model_of_the_target_predicts_nothing(
+    target: str, model: str | None
+) -> None:
+    plan = il.plan(LONG, target, model)
+    assert plan.ahead is None
+    assert "the prompt" not in str(plan)

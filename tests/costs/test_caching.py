@@ -137,6 +137,14 @@ def test_some_vendors_cache_answers_with_their_prompts() -> None:
     assert fresh.send(later, 1).cached == 256
 
 
+def test_a_longer_lifetime_that_a_request_asks_for_counts_where_the_vendor_has_it() -> None:
+    for model, cached in (("moonshot:kimi-k3", 3840), ("openai:gpt-4o", 0)):
+        cache = CacheSimulator(model)
+        cache.send(prompt(4000)._replace(lifetime="1h"), 0)
+        assert cache.send(prompt(4000, 50), 1800).cached == cached
+        assert cache.send(prompt(4000, 50), 9000).cached == 0
+
+
 def test_other_prompts_share_nothing() -> None:
     for model in (SONNET, SOL, "openai:gpt-4o"):
         cache = CacheSimulator(model)

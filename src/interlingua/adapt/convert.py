@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
@@ -15,6 +16,7 @@ from interlingua.adapt.request import adapt, write
 from interlingua.adapt.target import (
     Instructions,
     ProfileChoice,
+    WireTarget,
     conversion_target,
     one_target,
     split_model,
@@ -25,6 +27,7 @@ from interlingua.dialects.registry import _LOADED, dialects
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import DetectError, ReadError, a_type
 from interlingua.model.exchange import Request, Response
+from interlingua.model.human import dollars
 from interlingua.model.interop import dumped
 from interlingua.model.losses import Report, planning
 from interlingua.model.message import Message, Role
@@ -33,6 +36,7 @@ from interlingua.model.spelled_numbers import decode_usual
 if TYPE_CHECKING:
     from interlingua.adapt.formats import FormatName
     from interlingua.coerce import Conversation
+    from interlingua.costs.ahead import Ahead
 
 Kind = Literal["request", "response"]
 _KINDS = get_args(Kind)
@@ -283,6 +287,30 @@ def _require_kind(kind: str) -> None:
         raise DetectError(f"unknown kind {kind!r}", [*_KINDS])
 
 
+class Plan(Report, eq=False):
+    """The report of `plan`. Where a model is named, `ahead` says what the next prompt of this
+    history will read from the model's cache and cost, when it is sent now."""
+
+    request: Request | None = None
+    model: str | None = None
+    """`<provider>:<name>`; None where no model is named."""
+
+    @property
+    def ahead(self) -> Ahead | None:
+        from interlingua.costs.ahead import ahead
+
+        if self.request is None or self.model is None:
+            return None
+        return ahead(self.request, self.model, datetime.now(UTC))
+
+    def __str__(self) -> str:
+        found = self.ahead
+        if found is None:
+            return super().__str__()
+        cost = "" if found.cost_usd is None else f"{dollars(found.cost_usd)}, "
+        return f"{super().__str__()}\n  the prompt for {self.model}: {cost}{found.text}"
+
+
 def plan(
     messages: Conversation,
     target: FormatName | Dialect,
@@ -290,9 +318,10 @@ def plan(
     *,
     profile: ProfileChoice = None,
     instructions: Instructions = "place",
-) -> Report:
-    """What writing this history for `target` would lose, without doing it. `target` is a format or
-    a model. For messages alone, the report has only their losses. `messages` are text, messages,
+) -> Plan:
+    """What writing this history for `target` would lose, without doing it; where a model is named,
+    also what its next prompt will read from the cache and cost (`ahead`). `target` is a format or a
+    model. For messages alone, the report has only their losses. `messages` are text, messages,
     dicts or a whole request, and `instructions` are as for `convert`."""
     from interlingua.coerce import as_conversation, places_in
 
@@ -312,8 +341,25 @@ def plan(
     with planning():
         report = write(adapt(request, to)).report
     report = report.of_history() if alone else report
-    report.source = places_in(messages)
-    return report
+    found = None if request.model is None else _id_of(to, model or request.model)
+    return Plan(report.target, report.entries, places_in(messages), request, found)
+
+
+def _id_of(target: WireTarget, model: str) -> str | None:
+    """`<provider>:<name>` of the model that a target is for, where its provider is known."""
+    from interlingua.profiles.names import UnknownModelError
+    from interlingua.profiles.resolving import resolve
+    from interlingua.providers.profiles import lookup_here
+
+    provider, name = split_model(model)
+    provider = provider or target.provider_key
+    if provider is not None:
+        return f"{provider}:{target.alias_of or name}"
+    try:
+        id = resolve(target.alias_of or name)
+    except UnknownModelError:
+        return None
+    return id if target.dialect.name in lookup_here().speaks(id) else None
 
 
 def _planned(target: str, model: str | None) -> tuple[Dialect, str | None, str | None]:

@@ -153,9 +153,9 @@ class CacheSimulator:
         steps = int(shared) // self.rule.step * self.rule.step
         cached = steps if steps >= (self.rule.minimum or 0) else 0
         cached = min(cached, max(round(whole) - 1, 0))
-        life = self.rule.seconds(None)
+        life = self.rule.seconds(prompt.lifetime)
         entry = (self._entries.get(prompt.keys[length - 1]) if length else None) or _Entry(at, life)
-        entry.expires = at + life
+        entry.expires = max(entry.expires, at + life)
         for key in prompt.keys[length : prompt.length]:
             self._entries[key] = entry
         return CachePrediction(cached, 0, round(whole) - cached, sure=self.rule.sure or not cached)
