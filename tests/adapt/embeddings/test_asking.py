@@ -23,7 +23,7 @@ from interlingua.model.losses import Report
 from interlingua.model.metadata import Usage
 from interlingua.providers.provider import ProviderSetupError
 
-FRONTS = ("openai", "gemini", "cohere", "ollama")
+FRONTS = ("openai", "gemini", "vertex", "cohere", "ollama")
 OPTIONS: dict[str, Any] = {
     "dimensions": 256,
     "input_type": "query",

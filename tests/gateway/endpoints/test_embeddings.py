@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import openai
 import pytest
 from google import genai
 from google.genai import types
+from google.oauth2.credentials import Credentials
 from mistralai.client import Mistral
 
 from tests.gateway.endpoints.vendors import KEY, Reply, Seen, Vendors, tokens, vector
@@ -58,6 +60,33 @@ def by_genai(url: str, models: Sequence[str], **more: Any) -> list[Made]:
     return found
 
 
+def by_genai_at_vertex(url: str, models: Sequence[str], **more: Any) -> list[Made]:
+    client = genai.Client(
+        vertexai=True,
+        project="p",
+        location="l",
+        credentials=Credentials("any"),  # type: ignore[no-untyped-call]  # has no types
+        http_options=types.HttpOptions(base_url=url),
+    )
+    config = types.EmbedContentConfig(**more) if more else None
+    found: list[Made] = []
+    for model in models:
+        ask = partial(client.models.embed_content, model=model, config=config)
+        if is_asked_one_by_one(model):
+            answers = [ask(contents=text) for text in TEXTS]
+        else:
+            answers = [ask(contents=list(TEXTS))]
+        made = [each for answer in answers for each in answer.embeddings or ()]
+        found.append(([list(each.values or ()) for each in made], None))
+    client.close()
+    return found
+
+
+def is_asked_one_by_one(model: str) -> bool:
+    """Whether the SDK sends `embedContent` to Vertex, and not `predict`."""
+    return "gemini" in model and model != "gemini-embedding-001"
+
+
 def by_cohere(url: str, models: Sequence[str], **more: Any) -> list[Made]:
     more = {"input_type": "search_query", "embedding_types": ["float"], **more}
     found: list[Made] = []
@@ -97,6 +126,7 @@ def by_mistral(url: str, models: Sequence[str], **more: Any) -> list[Made]:
 SDKS: dict[str, Callable[..., list[Made]]] = {
     "openai": by_openai,
     "google-genai": by_genai,
+    "google-genai at Vertex": by_genai_at_vertex,
     "cohere": by_cohere,
     "ollama": by_ollama,
     "mistralai": by_mistral,
@@ -125,7 +155,7 @@ def test_every_sdk_gets_the_vectors_of_every_vendor(tmp_path: Path) -> None:
         await gateway.stored()
         _, listed, _ = await gateway.ask("GET", "/requests?limit=100")
         rows = listed["requests"]
-        assert len(rows) == len(SDKS) * len(MODELS)
+        assert len(rows) == len(SDKS) * len(MODELS) + 1  # one of them asks for each text
         assert {row["action"] for row in rows} == {"embed"}
         priced = [row for row in rows if row["model"] == MODELS["openai"]]
         assert {row["usage"]["input_tokens"] for row in priced} == {tokens(TEXTS)}
@@ -179,6 +209,38 @@ def test_what_a_form_lacks_is_reported_with_its_place(tmp_path: Path) -> None:
         status, _, headers = await gateway.ask("POST", "/v1/embeddings", body)
         assert (status, headers["x-interlingua-losses"]) == (200, "0")
         assert vendors.last().wire["input_type"] == "search_query"
+
+    run(tmp_path, work)
+
+
+def test_what_vertex_asks_in_its_own_way_is_understood(tmp_path: Path) -> None:
+    base = "/v1/projects/p/locations/l/publishers/google/models"
+
+    async def work(vendors: Vendors, gateway: Served) -> None:
+        config = {"task_type": "CLUSTERING", "output_dimensionality": 2, "auto_truncate": True}
+        models = [MODELS["cohere"], MODELS["gemini"]]
+        made = await asyncio.to_thread(by_genai_at_vertex, gateway.base, models, **config)
+        assert [vectors for vectors, _ in made] == [[vector(text, 2) for text in TEXTS]] * 2
+        first = next(each.wire for each in vendors.seen if each.path.endswith("/v2/embed"))
+        assert (first["input_type"], first["truncate"]) == ("clustering", "END")
+        await gateway.stored()
+        _, listed, _ = await gateway.ask("GET", "/requests?limit=1")
+        _, report, _ = await gateway.ask("GET", f"/losses/{listed['requests'][0]['id']}")
+        assert {each["at"][0] for each in report["losses"]} == {"$.embedContentConfig.autoTruncate"}
+        path = f"{base}/{MODELS['openai']}:predict"
+        for body, expected in (
+            ({"instances": [{"content": "a b"}]}, 200),
+            ({"instances": [{"content": "a"}, {"content": "b", "title": "c"}]}, 400),
+            ({"instances": [{"content": 5}]}, 400),
+            ({"instances": [], "parameters": {}, "content": 1}, 400),
+            ({"instances": [{"content": "a"}], "parameters": 5}, 400),
+            ({"instances": [{"prompt": "a cat"}]}, 501),
+        ):
+            status, answer, _ = await gateway.ask("POST", path, body)
+            assert status == expected, answer
+            if status == 200:
+                [one] = answer["predictions"]
+                assert one["embeddings"]["statistics"] == {"token_count": 2, "truncated": False}
 
     run(tmp_path, work)
 

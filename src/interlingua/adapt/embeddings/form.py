@@ -117,15 +117,19 @@ def places_of(form: Form, wire: Wire, path: str) -> tuple[str, ...]:
     name, _, rest = path.removeprefix("$.").partition("[")
     if name == "inputs":
         number = rest.partition("]")[0]
-        for key in ("requests", "texts", "images", "inputs", "input", "prompt"):
+        for key in ("requests", "instances", "texts", "images", "inputs", "input", "prompt"):
             if key in wire:
                 return (f"$.{key}[{number}]" if isinstance(wire[key], list) else f"$.{key}",)
         return ("$.content",)
     key = form.fields[name].key if name in form.fields else name
-    requests = wire.get("requests")
-    if isinstance(requests, list):
-        spelled = [key if key in each else _snake(key) for each in requests]
-        return tuple([f"$.requests[{index}].{word}" for index, word in enumerate(spelled)])
+    for inner in ("parameters", "embedContentConfig"):
+        for word in wire.get(inner) or ():
+            if _snake(word) == _snake(key):
+                return (f"$.{inner}.{word}",)
+    for several in ("requests", "instances"):
+        if several in wire:
+            spelled = [key if key in each else _snake(key) for each in wire[several]]
+            return tuple([f"$.{several}[{index}].{word}" for index, word in enumerate(spelled)])
     return (f"$.{key}",) if key in wire else ()
 
 

@@ -1,4 +1,5 @@
-"""Embeddings of the Gemini API, one content or several, and of Vertex AI's `predict`."""
+"""Embeddings of the Gemini API, one content or several, and of Vertex AI: its `predict`, and its
+`embedContent`, which has the options in an object of their own."""
 
 from __future__ import annotations
 
@@ -35,42 +36,50 @@ _TASKS = {
     "code_query": "CODE_RETRIEVAL_QUERY",
 }
 _WHAT = "gemini embeddings request"
-_SNAKE = {"task_type": "taskType", "output_dimensionality": "outputDimensionality"}
+_NAMES = {
+    "gemini": {"task_type": "taskType", "output_dimensionality": "outputDimensionality"},
+    "vertex": {"taskType": "task_type"},
+}
+"""Other spellings of fields."""
 
 
 def _read(wire: Wire, model: str | None) -> EmbedRequest:
     requests = wire.get("requests")
     if requests is None:
-        requests = [wire]
+        return _read_one(GEMINI, wire, "$").replace(model=model, single=True)
     if not isinstance(requests, list) or not requests:
         raise ReadError(_WHAT, "$.requests", "a list of requests", found(requests))
-    read = [_read_one(each, number) for number, each in enumerate(requests)]
+    places = [f"$.requests[{number}]" for number in range(len(requests))]
+    read = [_read_one(GEMINI, *each) for each in zip(requests, places, strict=True)]
+    return _together(read, places).replace(model=model)
+
+
+def _together(read: list[EmbedRequest], places: list[str]) -> EmbedRequest:
     first = read[0]
-    for number, each in enumerate(read):
+    for each, place in zip(read, places, strict=True):
         if each.replace(inputs=first.inputs) != first or each.raw != first.raw:
             text = "the same task type, title and dimensions as the first"
-            raise ReadError(_WHAT, f"$.requests[{number}]", text, "other ones")
-    inputs = tuple([each.inputs[0] for each in read])
-    return first.replace(inputs=inputs, model=model, single="requests" not in wire)
+            raise ReadError(_WHAT, place, text, "other ones")
+    return first.replace(inputs=tuple([each.inputs[0] for each in read]))
 
 
-def _read_one(wire: Any, number: int) -> EmbedRequest:
+def _read_one(form: Form, wire: Any, place: str) -> EmbedRequest:
     if not isinstance(wire, dict):
-        raise ReadError(_WHAT, f"$.requests[{number}]", "an object", found(wire))
-    wire = {_SNAKE.get(name, name): value for name, value in wire.items()}
+        raise ReadError(_WHAT, place, "an object", found(wire))
+    wire = {_NAMES[form.name].get(name, name): value for name, value in wire.items()}
     parts = inside(wire.get("content"), "parts")
     if isinstance(parts, dict):
         parts = [parts]
     if not isinstance(parts, list) or not parts:
-        place = f"$.requests[{number}].content.parts"
-        raise ReadError(_WHAT, place, "a list of parts", found(parts))
+        raise ReadError(_WHAT, f"{place}.content.parts", "a list of parts", found(parts))
     blocks = [_read_part(part) for part in parts]
     only = blocks[0]
     alone = len(blocks) == 1 and isinstance(only, TextBlock)
     content: EmbedInput = only.text if alone and isinstance(only, TextBlock) else tuple(blocks)
-    if wire.get("taskType") == "TASK_TYPE_UNSPECIFIED":
-        del wire["taskType"]
-    return EmbedRequest((content,), **read_fields(GEMINI, wire, ("model", "content")))
+    task = form.fields["input_type"].key
+    if wire.get(task) == "TASK_TYPE_UNSPECIFIED":
+        del wire[task]
+    return EmbedRequest((content,), **read_fields(form, wire, ("model", "content", _CONFIG)))
 
 
 def _read_part(part: Any) -> Media:
@@ -160,6 +169,40 @@ def _read_predictions(answer: Answer) -> Embeddings:
     return Embeddings(vectors, None, count(int(sum(tokens))) if known else None)
 
 
+def _read_vertex(wire: Wire, model: str | None) -> EmbedRequest:
+    listed = wire.get("instances")
+    if listed is None:
+        config = wire.get(_CONFIG)
+        options = config if isinstance(config, dict) else {}
+        return _read_one(VERTEX, {**wire, **options}, "$").replace(model=model, single=True)
+    if not isinstance(listed, list) or not listed:
+        raise ReadError(_WHAT, "$.instances", "a list of instances", found(listed))
+    parameters = wire.get("parameters") or {}
+    if not isinstance(parameters, dict):
+        raise ReadError(_WHAT, "$.parameters", "an object", found(parameters))
+    places = [f"$.instances[{number}]" for number in range(len(listed))]
+    read = [_read_instance(*each, parameters) for each in zip(listed, places, strict=True)]
+    return _together(read, places).replace(model=model)
+
+
+def _read_instance(each: Any, place: str, parameters: Wire) -> EmbedRequest:
+    text = inside(each, "content")
+    if not isinstance(text, str):
+        raise ReadError(_WHAT, f"{place}.content", "a text", found(text))
+    return _read_one(VERTEX, {**parameters, **each, "content": {"parts": {"text": text}}}, place)
+
+
+def _write_vertex(embeddings: Embeddings, request: EmbedRequest) -> Wire:
+    """Of several inputs, nobody says how many tokens each has."""
+    if request.single:
+        return _write_answer(embeddings, request)
+    made: list[Wire] = [{"values": vector} for vector in embeddings.vectors]
+    if embeddings.usage is not None and len(made) == 1:
+        made[0]["statistics"] = {"token_count": embeddings.usage.input_tokens, "truncated": False}
+    return {"predictions": [{"embeddings": each} for each in made]}
+
+
+_CONFIG = "embedContentConfig"
 _PARAMETERS = ("outputDimensionality", "autoTruncate")
 VERTEX = Form(
     "vertex",
@@ -169,8 +212,9 @@ VERTEX = Form(
         "title": Field("title"),
         "truncate": Field("autoTruncate", {"end": True, "none": False}),
     },
-    _read,
+    _read_vertex,
     _write_predict,
     _read_predictions,
+    _write_vertex,
     most=250,
 )

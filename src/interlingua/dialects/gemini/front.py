@@ -31,17 +31,20 @@ _VERTEX = re.compile(
 
 
 def _vertex_path(path: str) -> RequestPath | None:
-    return _read_path(path) if _VERTEX.fullmatch(path) else None
+    """Of what `predict` does, embeddings of Google's are served."""
+    if path.endswith(":predict") and "/publishers/google/" not in path:
+        return None
+    return _read_path(path, predict="embed") if _VERTEX.fullmatch(path) else None
 
 
 def _path(path: str) -> RequestPath | None:
     return _read_path(path) if path.startswith(_PREFIXES) else None
 
 
-def _read_path(path: str) -> RequestPath | None:
+def _read_path(path: str, **more: Action) -> RequestPath | None:
     position, _, word = path.rpartition(":")
     model = position.partition("/models/")[2]
-    action = _ACTIONS.get(word)
+    action = (more[word], False) if word in more else _ACTIONS.get(word)
     if action is None or not model:
         return None
     return RequestPath(action[0], unquote(model), action[1])

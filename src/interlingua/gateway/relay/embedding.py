@@ -8,6 +8,7 @@ import msgspec
 
 from interlingua.adapt.embeddings.asking import FORMS, estimated, locate, place_of, read_request
 from interlingua.adapt.embeddings.form import Form
+from interlingua.adapt.embeddings.google import VERTEX
 from interlingua.client.embedding import Asked, ask
 from interlingua.client.retry import Clock
 from interlingua.client.targets import Target
@@ -27,6 +28,7 @@ from interlingua.gateway.shared.fronts import CHAT, COHERE, GEMINI, OLLAMA, Matc
 from interlingua.gateway.shared.redaction import note_redacted, redacted, redaction_of
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Decision, Exchange, Refusal
+from interlingua.gateway.shared.unserved import not_served
 from interlingua.model.decisions import EmbedRequest
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import Report
@@ -36,7 +38,8 @@ _NAMELESS = ("cohere",)
 
 MOST_INPUTS = 2048
 """In one request, as at OpenAI."""
-_FORMS = {CHAT: "openai", GEMINI: "gemini", COHERE: "cohere", OLLAMA: "ollama"}
+_FORMS = {CHAT.dialect: "openai", GEMINI.dialect: "gemini", COHERE.dialect: "cohere"}
+_FORMS[OLLAMA.dialect] = "ollama"
 _MISTRAL = b"mistral-client"
 """How Mistral's SDK names itself, which asks at OpenAI's path."""
 _PASSED = frozenset({"openai", "mistral", "cohere", "ollama"})
@@ -47,8 +50,7 @@ async def embed(
     gateway: Gateway, exchange: Exchange, match: Match, body: bytes, headers: Mapping[bytes, bytes]
 ) -> HttpAnswer:
     """The answer to a request for embeddings."""
-    is_mistral = match.front is CHAT and _MISTRAL in headers.get(b"user-agent", b"")
-    form = FORMS["mistral" if is_mistral else _FORMS[match.front]]
+    form = _form(match, headers)
     inbound = single_inbound(gateway, exchange, match, body, headers)
     request = _request(form, body, inbound.envelope.model)
     inbound = await reserve_single(gateway, exchange, inbound, lambda: _most(request))
@@ -66,6 +68,14 @@ async def embed(
     return await answer_single(gateway, exchange, inbound, once)
 
 
+def _form(match: Match, headers: Mapping[bytes, bytes]) -> Form:
+    """The form of the client; those of Mistral and Vertex differ from those of their dialect."""
+    if match.front is CHAT and _MISTRAL in headers.get(b"user-agent", b""):
+        return FORMS["mistral"]
+    is_vertex = match.front.provider == VERTEX.name
+    return VERTEX if is_vertex else FORMS[_FORMS[match.front.dialect]]
+
+
 def _most(request: EmbedRequest) -> Most:
     listed = [each for each in request.inputs if not isinstance(each, str)]
     media = any(not isinstance(part, int) for each in listed for part in each)
@@ -76,6 +86,9 @@ def _request(form: Form, body: bytes, model: str | None) -> EmbedRequest:
     try:
         request = read_request(form, body, model)
     except ReadError as error:
+        if form is VERTEX and b'"content"' not in body:
+            text = not_served("POST", ":predict without texts to embed")
+            raise Refusal(501, ErrorKind.INVALID_REQUEST, text, "not_implemented") from None
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
     if len(request.inputs) > MOST_INPUTS:
         text = f"too many inputs: {len(request.inputs)}, at most {MOST_INPUTS}"

@@ -17,8 +17,8 @@ SERVED = (
     " /v1/messages/count_tokens, /v1/messages/batches, /v1/models,"
     " /v1beta/models/{model}:generateContent, :streamGenerateContent, :countTokens, :embedContent"
     " and :batchEmbedContents (the same with /v1, with /v1alpha and at Vertex's paths for models of"
-    " /publishers/google/), /v1beta/interactions, /v2/chat, /v2/embed, /v2/rerank, /api/chat,"
-    " /api/embed, /api/tags, /api/show, /api/version"
+    " /publishers/google/, there :predict of embeddings too), /v1beta/interactions, /v2/chat,"
+    " /v2/embed, /v2/rerank, /api/chat, /api/embed, /api/tags, /api/show, /api/version"
 )
 
 MISTRAL = "mistralai"
