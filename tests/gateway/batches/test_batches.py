@@ -19,6 +19,7 @@ import pytest
 from interlingua.gateway.batches import batches as batches_module
 from interlingua.gateway.batches import run as run_module
 from interlingua.gateway.keys.key_admin import change
+from interlingua.store.errors import StoreError
 from interlingua.store.open import open_store
 from tests.gateway.batches.running import (
     anthropic_client,
@@ -79,6 +80,30 @@ def test_a_batch_of_openais_is_run_by_models_of_any_dialect(tmp_path: Path) -> N
         await gateway.stored()
         _, listed, _ = await gateway.ask("GET", "/requests?limit=100")
         assert len([row for row in listed["requests"] if row["status"] == 200]) == 24
+
+    run(tmp_path, work)
+
+
+def test_a_batch_that_is_shown_is_run_wherever_a_process_dies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process ends before each of the two writes that make a batch."""
+
+    def client_side(url: str) -> None:
+        with openai_client(url) as client:
+            for name in ("_mark", "save"):
+                with monkeypatch.context() as patch:
+                    patch.setattr(batches_module.Batches, name, dies)
+                    with pytest.raises(openai.InternalServerError):
+                        begun(client, lines_of(TEXTS[:2], OPENAI))
+                assert client.batches.list().data == [], name
+            assert ended(client, begun(client, lines_of(TEXTS[:2], OPENAI))).status == "completed"
+
+    async def dies(*given: Any) -> None:
+        raise StoreError("here", "gone", "unreachable")
+
+    async def work(provider: Upstream, gateway: Served) -> None:
+        await asyncio.to_thread(client_side, gateway.base)
 
     run(tmp_path, work)
 

@@ -149,8 +149,8 @@ class Batches(Leases[BatchRun]):
         if items:
             batch.counts.total = len(items)
             batch.become("in_progress", at)
+        await self._mark("open", batch.id, tenant)  # first: one that is shown is run
         await self.save(batch)
-        await self._mark("open", batch.id, tenant)
         if len(self._runs) < self.most:
             await self._take(tenant, batch.id)
         return batch
@@ -176,10 +176,9 @@ class Batches(Leases[BatchRun]):
 
     async def _take(self, tenant: str, id: str) -> None:
         row = await self.store.object(place(tenant, "batch"), id)
-        batch = None if row is None else msgspec.json.decode(row.body, type=Batch)
-        if batch is None:
-            await self.store.remove_object(place(tenant, "batch-open"), id)
+        if row is None:  # it is being made
             return
+        batch = msgspec.json.decode(row.body, type=Batch)
         if not await self._claimed(id, tenant) or id in self._runs:
             return
         if not batch.is_open:
