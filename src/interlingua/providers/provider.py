@@ -168,6 +168,7 @@ EmbeddingForm = Literal[
     "mistral",
     "gemini",
     "vertex",
+    "vertex-content",
     "cohere",
     "ollama",
     "titan",

@@ -15,6 +15,7 @@ from interlingua.adapt.embeddings.asking import (
     read_request,
     write_requests,
 )
+from interlingua.adapt.embeddings.form import Answer
 from interlingua.client.targets import Targets
 from interlingua.errors import ReadError, WriteError
 from interlingua.model.blocks import ImageBlock, Source, TextBlock
@@ -36,6 +37,7 @@ KNOWN: dict[str, set[str]] = {
     "mistral": {"dimensions"},
     "gemini": {"dimensions", "input_type", "title"},
     "vertex": {"dimensions", "input_type", "title", "truncate"},
+    "vertex-content": {"dimensions", "input_type", "title", "truncate"},
     "cohere": {"dimensions", "input_type", "truncate"},
     "bedrock-cohere": {"dimensions", "input_type", "truncate"},
     "ollama": {"dimensions", "truncate"},
@@ -107,7 +109,7 @@ def test_media_goes_where_it_is_taken_and_is_refused_elsewhere() -> None:
     picture = (TextBlock("a"), ImageBlock(Source("base64", "AAAA"), "image/png"))
     for name in FORMS:
         request = EmbedRequest((picture,), "m")
-        if name in ("gemini", "cohere"):
+        if name in ("gemini", "vertex-content", "cohere"):
             (wire,) = write_requests(FORMS[name], request, Report(name))
             again = read_request(FORMS[name], json.dumps(wire).encode(), "m")
             assert again.inputs == (picture,)
@@ -142,6 +144,17 @@ def test_answers_are_joined_and_missing_counts_are_estimated() -> None:
         joined([one], request, report)
 
 
+def test_a_model_of_vertex_that_takes_one_content_is_asked_for_each() -> None:
+    form, request = FORMS["vertex-content"], EmbedRequest(("a", "b"), "m", dimensions=2, title="t")
+    bodies = write_requests(form, request, Report(form.name))
+    config = {"outputDimensionality": 2, "title": "t"}
+    texts = [{"content": {"parts": [{"text": text}]}} for text in "ab"]
+    assert bodies == [{**each, "embedContentConfig": config} for each in texts]
+    answer = {"embedding": {"values": [1.0, 2.0]}, "usageMetadata": {"promptTokenCount": 3}}
+    read = form.read_answer(Answer(answer, {}))
+    assert (read.vectors, read.usage) == (((1.0, 2.0),), Usage(3, 0))
+
+
 def test_a_place_is_found_for_every_provider_that_makes_embeddings() -> None:
     environ = {"AWS_REGION": "eu-west-1", "GOOGLE_CLOUD_PROJECT": "p"}
     targets = Targets(environ=environ)
@@ -149,6 +162,8 @@ def test_a_place_is_found_for_every_provider_that_makes_embeddings() -> None:
         ("openai:text-embedding-3-small", "openai"),
         ("azure:deployment", "openai"),
         ("vertex:gemini-embedding-001", "vertex"),
+        ("vertex:text-embedding-005", "vertex"),
+        ("vertex:gemini-embedding-2", "vertex-content"),
         ("bedrock:eu.cohere.embed-v4:0", "bedrock-cohere"),
         ("bedrock:amazon.titan-embed-text-v1", "titan-v1"),
         ("bedrock:amazon.titan-embed-text-v2:0", "titan"),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from interlingua.adapt.embeddings.cohere import BEDROCK_COHERE, COHERE
 from interlingua.adapt.embeddings.form import MADE, Form, Wire, places_of
-from interlingua.adapt.embeddings.google import GEMINI, VERTEX
+from interlingua.adapt.embeddings.google import GEMINI, VERTEX, VERTEX_CONTENT
 from interlingua.adapt.embeddings.openai import MISTRAL, OPENAI
 from interlingua.adapt.embeddings.others import OLLAMA, TITAN, TITAN_V1
 from interlingua.adapt.target import Target
@@ -27,7 +27,8 @@ from interlingua.providers.provider import ProviderSetupError
 FORMS = {
     form.name: form
     for form in (
-        *(OPENAI, MISTRAL, GEMINI, VERTEX, COHERE, BEDROCK_COHERE, OLLAMA, TITAN, TITAN_V1),
+        *(OPENAI, MISTRAL, GEMINI, VERTEX, VERTEX_CONTENT),
+        *(COHERE, BEDROCK_COHERE, OLLAMA, TITAN, TITAN_V1),
     )
 }
 _CHAT = "/chat/completions"

@@ -218,3 +218,20 @@ VERTEX = Form(
     _write_vertex,
     most=250,
 )
+
+
+def _write_content(request: EmbedRequest, report: Report) -> Wire:
+    config = write_fields(VERTEX_CONTENT, request, report)
+    wire: Wire = {"content": {"parts": _parts(0, request.inputs[0])}}
+    return {**wire, _CONFIG: config} if config else wire
+
+
+VERTEX_CONTENT = Form(
+    "vertex-content",
+    {**_FIELDS, "truncate": VERTEX.fields["truncate"]},
+    _read_vertex,
+    _write_content,
+    _read_answer,
+    most=1,
+)
+"""Of Vertex's newer models, which `predict` does not have."""
