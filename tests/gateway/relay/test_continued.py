@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -107,6 +108,25 @@ async def test_an_sdk_hears_one_answer(tmp_path: Path) -> None:
             assert [each.get("kind") for each in details["tries"]] == ["network", None]
             _, report, _ = await here.ask("GET", f"/losses/{last['id']}", token=token)
             assert [loss["code"] for loss in report["losses"]] == ["stream_continued"]
+
+
+@asynchronous
+async def test_a_cap_that_one_answer_may_use_up_has_room_for_the_rest(tmp_path: Path) -> None:
+    """Without a limit of its own a request reserves all that the cap leaves; what broke off is
+    settled before the rest is asked for."""
+    token = key(tmp_path, daily_cap_usd=Decimal("0.2"), read_requests=True).token
+    with Breaking(0.5, 0.5) as provider:
+        provider.configure(tmp_path)
+        async with served(tmp_path, settings(tmp_path)) as here, openai_client(here, token) as ai:
+            assert await chat(ai) == (TEXT, "stop")
+            assert [wire["model"] for wire in provider.requests][1:] == ["gpt-4.1", CLAUDE[10:]]
+            await here.stored()
+            _, log, _ = await here.ask("GET", "/requests", token=token)
+            assert [row["action"] for row in log["requests"]].count("replaced") == 2
+    today = datetime.now(UTC).date().isoformat()
+    with il.open_store(str(tmp_path / "gateway.db")) as store:
+        rows = store.spent([store.keys()[0].id], today)
+    assert [(row.reserved, row.spent > 0) for row in rows if row.period == today] == [(0, True)]
 
 
 @asynchronous

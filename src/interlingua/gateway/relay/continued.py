@@ -21,7 +21,7 @@ from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError, ReadError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.keys.tariffs import BYTES_A_TOKEN
-from interlingua.gateway.relay.inbound import Inbound, read_request
+from interlingua.gateway.relay.inbound import Inbound, read_request, shortened
 from interlingua.gateway.relay.joined import (
     CallSeam,
     CutCall,
@@ -246,16 +246,24 @@ class ContinuedStream(TranslatedStream):
         self._hear(self._converter.message())
         if outcome.leave_pool is not None:
             outcome.leave_pool(tokens_of(outcome.usage))
-        is_booked = False
+        booked: Inbound | None = None
         for label, tail in self._tails(exchange, request, sent):
             if not self._may_ask(gateway, provider_in(label)):
                 continue
+            asked = inbound._replace(request=tail.request, ours=True, conversation=None)
+            if inbound.shortened_to is not None:  # the limit is ours, and may be a lower one
+                asked = asked._replace(shortens=True)
             try:
-                if not is_booked:
-                    await replacing(gateway, exchange, inbound, error.kind)
-                    is_booked = True
-                await self._open(gateway, exchange, label, tail)
-            except Refusal:
+                if booked is None:
+                    booked = asked = await replacing(gateway, exchange, asked, error.kind)
+                elif booked.shortened_to is not None:
+                    asked = shortened(asked, booked.shortened_to)
+                if label not in booked.route.models:  # the budget of this model is spent
+                    continue
+                await self._open(gateway, exchange, label, tail, asked)
+            except Refusal as refused:
+                why = {"request": exchange.arrival.id, "why": refused.error.code}
+                logger.info("stream_not_continued", extra=why)
                 return False
             except InterlinguaError as failed:
                 kind = failed.kind if isinstance(failed, CallError) else ErrorKind.OTHER
@@ -302,8 +310,9 @@ class ContinuedStream(TranslatedStream):
         gateway.budget.first(provider)
         return True
 
-    async def _open(self, gateway: Gateway, exchange: Exchange, label: str, tail: Tail) -> None:
-        asked = self._inbound._replace(request=tail.request, ours=True, conversation=None)
+    async def _open(
+        self, gateway: Gateway, exchange: Exchange, label: str, tail: Tail, asked: Inbound
+    ) -> None:
         target, before = asked.route.target(label), exchange.decision
 
         async def once(label: str, clock: Clock) -> OpenReply:

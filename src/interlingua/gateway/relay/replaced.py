@@ -18,22 +18,28 @@ ACTION = "replaced"
 
 async def replacing(
     gateway: Gateway, exchange: Exchange, inbound: Inbound, error: ErrorKind | None = None
-) -> None:
+) -> Inbound:
     """Makes the attempt so far a request of its own, with its model, its usage and its price, and
-    reserves what the next one may cost; `Refusal` where the caps do not allow another."""
+    reserves what the next one may cost; `Refusal` where the caps do not allow another. One that
+    failed is settled first, so that the caps have room for the rest of the answer, which may be
+    shorter: what is returned is within the reservation."""
     arrival, outcome = exchange.arrival, exchange.outcome
-    own = Exchange(replace(arrival, id=f"req_{gateway.ids.new()}", action=ACTION))
-    reservation = None
-    if arrival.principal.capped:
-        await reserve(gateway, own, inbound, may_shorten=False)
-        reservation = own.outcome.reservation
     label = "" if exchange.decision.target is None else exchange.decision.target.label
     tries = (Attempt(label, error),)
+    own = Exchange(replace(arrival, id=f"req_{gateway.ids.new()}", action=ACTION))
     own.decision = exchange.decision
     own.outcome = replace(outcome, status=200, error=error, tries=tries, span=None, replaced=[])
     own.outcome.leave_pool = None
-    _start(outcome, Outcome(reservation=reservation))
+    following = Exchange(own.arrival)
+    if arrival.principal.capped:
+        failed = error is not None
+        if failed:
+            await gateway.caps.settle(own)
+            outcome.reservation = None
+        inbound = await reserve(gateway, following, inbound, may_shorten=failed)
+    _start(outcome, Outcome(reservation=following.outcome.reservation))
     outcome.replaced.append(own)
+    return inbound
 
 
 def restore(gateway: Gateway, exchange: Exchange) -> None:
