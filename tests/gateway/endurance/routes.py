@@ -48,8 +48,11 @@ UNWELL = ((4.5, 15.0), (19.5, 26.5), (29.5, 41.0))
 LIMIT = 30
 """Requests a minute of the member with a limit."""
 TIGHT = Decimal("0.02")
-LEAST_COST = Decimal("0.00007")
-"""Dollars of a cap, and of 20 tokens read and 10 written by the cheaper model."""
+COSTS = {
+    "openai:gpt-4.1": Decimal("0.00012"),
+    "anthropic:claude-haiku-4-5": Decimal("0.00007"),
+}
+"""Dollars of a cap, and of an answer: 20 tokens read and 10 written."""
 CLIENTS = 10
 RETRIES = 6
 AWAY = 2.0
@@ -173,6 +176,9 @@ class Load:
         self.lost: list[str] = []
         self.overheads: list[float] = []
         self.paid: Counter[str] = Counter()
+        self.costs = {who: Decimal(0) for who in tokens}
+        """Dollars of the answers of each key."""
+        self.retries = 0
         self._number = 0
 
     async def client(self, http: aiohttp.ClientSession, until: float, seed: int) -> None:
@@ -198,7 +204,7 @@ class Load:
                 base = chance.choice(self.bases)
                 async with http.post(base + path, json=wire, headers=headers) as reply:
                     data = (await reply.read()).decode()
-                    why = self._judge(reply.status, data, who, stream, path)
+                    why = self._judge(reply, data, who, stream, path)
             except (aiohttp.ClientError, TimeoutError) as error:
                 why = f"{type(error).__name__}: {error}"
             if not why:
@@ -207,10 +213,14 @@ class Load:
                     self.overheads.append(took)
                 return
             self.counts[f"tried again: {why[:60]}"] += 1
+            self.retries += 1
         self.lost.append(f"{words}: {why}")
 
-    def _judge(self, status: int, data: str, who: str, stream: bool, path: str) -> str:
+    def _judge(
+        self, reply: aiohttp.ClientResponse, data: str, who: str, stream: bool, path: str
+    ) -> str:
         """Why it has to be tried again; empty where it is over."""
+        status = reply.status
         if status == 429 and who == "tight" and "quota_exceeded" in data:
             self.counts["refused by its cap"] += 1
             return ""
@@ -226,6 +236,7 @@ class Load:
             return f"not whole: {data[-200:]}"
         self.counts["answered"] += 1
         self.paid[who] += 1
+        self.costs[who] += COSTS[reply.headers["x-interlingua-model"].partition("#")[0]]
         return ""
 
 
@@ -359,16 +370,14 @@ def _judged(load: Load, provider: Provider, store: Store, capped: str) -> list[s
     if most > LIMIT:
         wrong.append(f"{most} requests in a minute, and the limit is {LIMIT}")
     counted = "SELECT count(*) FROM ledger WHERE"
-    paid = f"{counted} status = 'settled' AND cost > 0 AND owners = '{capped}'"
-    ((rows,),) = ask(store, paid)
     ((still,),) = ask(store, f"{counted} status = 'open' AND owners <> ''")
-    least = load.paid["tight"] * LEAST_COST
-    print(f"{load.paid['tight']} answers of the tight key, which cost ${least} at least")
-    if least > TIGHT:
-        wrong.append(f"answers of at least ${least}, and the cap is ${TIGHT}")
-    print(f"{load.paid['capped']} answers of the capped key, {rows} in the ledger, {still} open")
-    if rows < load.paid["capped"] or still:
-        wrong.append("the ledger does not have what was answered")
+    print(f"{load.paid['tight']} answers of the tight key, which cost ${load.costs['tight']}")
+    if load.costs["tight"] > TIGHT:
+        wrong.append(f"answers of ${load.costs['tight']}, and the cap is ${TIGHT}")
+    cost, spent = load.costs["capped"], _spent(store, capped)
+    print(f"{load.paid['capped']} answers of the capped key cost ${cost}; ${spent} in the books")
+    if still or not cost <= spent <= cost + load.retries * max(COSTS.values()):
+        wrong.append(f"the books have ${spent} for answers of ${cost}, and {still} are open")
     times = sorted(load.overheads)
     median, p99 = (times[int(len(times) * part)] * 1000 for part in (0.5, 0.99))
     print(f"beside the provider's time: median {median:.1f} ms, p99 {p99:.1f} ms")
