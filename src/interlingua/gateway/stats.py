@@ -114,7 +114,7 @@ async def show(service: Service, request: Request, principal: Principal) -> Resp
             for window in WINDOWS.values():
                 if row.window <= window:
                     windows[window].add(row.counts, times)
-        elif row.window <= days:
+        else:
             kinds[row.kind][row.name].add(row.counts, times)
     teams = {team.id: team.name for team in await service.store.teams()} if kinds["team"] else {}
     return answer(

@@ -47,9 +47,10 @@ class Place(NamedTuple):
 
 
 class StatsRow(NamedTuple):
-    """Counts of requests that took as long as a bucket says: of a period (of all of them), or of a
-    name in a window: today (1), the six days before it (7), or the others (30). Those of a name in
-    a day are of all durations; their `bucket` is the sum of the buckets of their requests."""
+    """Counts of requests that took as long as a bucket says: of all in a period, of all in a
+    window (today: 1, the six days before it: 7, the others: 30), or of a name in all of the days
+    (window 1). Those of a name in a day are of all durations; their `bucket` is the sum of the
+    buckets of their requests."""
 
     kind: str
     name: str
@@ -72,8 +73,10 @@ _WHERE = "FROM request_stats WHERE tenant = ? AND period >= ? AND kind IN"
 _READ = (
     f"SELECT kind, name, period / {{step}} * {{step}}, 0, bucket, {_SUMS} {_WHERE} ('all')"
     " GROUP BY kind, name, 3, bucket UNION ALL"
-    f" SELECT kind, name, 0, {_WINDOW}, bucket, {_SUMS} {_WHERE}"
-    f" {KINDS} GROUP BY kind, name, 4, bucket UNION ALL"
+    f" SELECT kind, name, 0, {_WINDOW}, bucket, {_SUMS} {_WHERE} ('all')"
+    " GROUP BY kind, name, 4, bucket UNION ALL"
+    f" SELECT kind, name, 0, 1, bucket, {_SUMS} {_WHERE} {KINDS[1:]}"
+    " GROUP BY kind, name, bucket UNION ALL"
     f" SELECT kind, name, period, 0, CAST(sum(bucket * requests) AS BIGINT), {_SUMS} {_WHERE}"
     f" {KINDS[1:]} GROUP BY kind, name, period"
 )
@@ -81,13 +84,14 @@ _READ = (
 
 class RequestStats(Work):
     def request_stats(self, tenant: str | None, now: int, days: int = 7) -> Op[list[StatsRow]]:
-        """What passed in the last 30 days, today among them; of a tenant, or of all (None). Periods
-        are those of so many days: hours of today, else days; those of names are days."""
+        """What passed in the last 30 days, today among them, by name in the last `days` of them;
+        of a tenant, or of all (None). Periods are those of so many days: hours of today, else days;
+        those of names are days."""
         today = now - now % DAY
         start, week, month = [today - back * DAY for back in (days - 1, 6, 29)]
         whose = EVERYONE if tenant is None else tenant
         sql = _READ.format(step=HOUR if days == 1 else DAY)
-        values = (whose, start, today, week, whose, month, whose, start)
+        values = (whose, start, today, week, whose, month, *(whose, start) * 2)
         rows = yield Step(self._sql(sql), values)
         return [StatsRow._make([*row[:5], tuple(row[5:])]) for row in rows]
 
