@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from pathlib import Path
+from typing import Any
 
 import click
+import pytest
 
 from interlingua.cli.chat import command
-from interlingua.cli.chat_commands import COMMANDS, MORE_HELP, USAGE, Commands
+from interlingua.cli.chat_commands import COMMANDS, MORE_HELP, USAGE, CommandError, Commands
 
 PAGE = (Path(__file__).parents[2] / "docs" / "chat.md").read_text(encoding="utf-8")
 
@@ -28,3 +32,13 @@ def test_the_page_has_every_option() -> None:
 
 def test_every_command_is_obeyed_by_something() -> None:
     assert all(callable(getattr(Commands, f"_{name}", None)) for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"), [("/modl", "did you mean /model?"), ("/zzz", "/help lists all")]
+)
+def test_an_unknown_command_suggests_the_nearest(line: str, hint: str) -> None:
+    unused: Any = None
+    commands = Commands(unused, unused, unused)
+    with pytest.raises(CommandError, match=re.escape(hint)):
+        asyncio.run(commands.run(line))

@@ -46,7 +46,7 @@ def test_a_list_shows_time_key_model_status_tokens_cost_and_losses(store: Store)
     store.append_requests([good, bad, cut])
     titles, last, middle, first = ok("requests").splitlines()
     assert titles.split() == [
-        *("id", "when", "(UTC)", "key", "asked", "model", "status", "attempts"),
+        *("id", "when", "(UTC)", "key", "requested", "model", "status", "attempts"),
         *("in", "out", "cost", "losses", "ms"),
     ]
     assert first.split() == [

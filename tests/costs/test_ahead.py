@@ -79,16 +79,16 @@ def test_what_is_not_known_is_named() -> None:
     assert ahead(asked, SONNET, NOW).unknown == ()
     found = ahead(asked, "acme:large", NOW)
     assert found.cost_usd is None
-    assert [each.partition(":")[0] for each in found.unknown] == [
+    assert [each.partition(" (")[0] for each in found.unknown] == [
         "how many tokens the prompt has",
-        "how acme",
-        "what it costs",
+        "how acme:large caches",
+        "the cost",
     ]
     answer = asked.messages[2]
     gpt = answer.replace(metadata=answer.metadata.replace(model="openai:gpt-4o"))
     other = asked.replace(messages=(*asked.messages[:2], gpt, asked.messages[3]))
     assert ahead(other, "openai:gpt-4o", NOW).unknown == (
-        "whether the entry is still there: openai promises no hit",
+        "whether the prompt is still cached (openai promises no hit)",
     )
     cold = ahead(asked, "openai:gpt-4o", NOW).unknown
     assert cold[1] == "whether earlier requests of other conversations are still in the cache"

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from decimal import Decimal
+from difflib import get_close_matches
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, NamedTuple
@@ -229,8 +230,8 @@ MORE_HELP = (
 
 
 class Commands:
-    """Obeys. `goes_on` is set where a turn is to be gone on with; `attached` are files that wait
-    for the next message."""
+    """Runs commands. `goes_on` is set if a turn is to be continued; `attached` are files for the
+    next message."""
 
     def __init__(self, talk: Talk, screen: Screen, yes: Callable[[str], Awaitable[bool]]) -> None:
         self.talk = talk
@@ -244,7 +245,9 @@ class Commands:
         if word in ("exit", "q"):
             word = "quit"
         if word not in COMMANDS:
-            raise CommandError(f"unknown command /{word}; /help lists all")
+            near = get_close_matches(word, COMMANDS, 1)
+            hint = f"; did you mean /{near[0]}?" if near else "; /help lists all"
+            raise CommandError(f"unknown command /{word}{hint}")
         try:
             words = shlex.split(rest)
         except ValueError as error:

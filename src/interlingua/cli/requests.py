@@ -139,7 +139,7 @@ COLUMNS = (
     Column("id", "cyan"),
     Column("when (UTC)", "dim", wide=100),
     Column("key", shrink=True, wide=140),
-    Column("asked", shrink=True, wide=130),
+    Column("requested", shrink=True, wide=130),
     Column("model", "green", shrink=True),
     Column("status", right=True),
     Column("attempts", right=True, wide=110),
@@ -280,7 +280,7 @@ def _facts(row: RequestRow, names: Names) -> Iterator[tuple[str, str]]:
     yield "user", row.user_id or ""
     yield "team", row.team_id or ""
     yield "session", row.session_id or ""
-    yield "asked", " · ".join(filter(None, [row.asked, row.front, _kind(row)]))
+    yield "requested", " · ".join(filter(None, [row.asked, row.front, _kind(row)]))
     yield "answered", " · ".join(filter(None, [row.model, row.dialect]))
     yield "status", " · ".join(filter(None, [str(row.status), row.error, row.code]))
     yield "ended", row.stop_reason or ""

@@ -252,15 +252,15 @@ def _unknown(
     rule, model = cache.rule, cache.model
     if not measured:
         error = f"{estimate_error(model) * 100:.0f} %"
-        yield f"how many tokens the prompt has: they are estimated, typically to within {error}"
+        yield f"how many tokens the prompt has (estimated, typically to within {error})"
     if rule.finds == "none":
-        yield f"how {model} caches: no rule is known"
+        yield f"how {model} caches (no rule is known)"
     elif predicted.cached and not predicted.sure:
-        yield f"whether the entry is still there: {model.partition(':')[0]} promises no hit"
+        yield f"whether the prompt is still cached ({model.partition(':')[0]} promises no hit)"
     elif not predicted.cached and reason is None:
         yield "whether earlier requests of other conversations are still in the cache"
     if cost is None:
-        yield f"what it costs: the table has no price for {model}"
+        yield f"the cost (the price table has no price for {model})"
 
 
 def _cost(

@@ -56,7 +56,7 @@ class SwapPlan:
             now = f"; with {self.present_model}: {_next(self.present_ahead)}"
             here = "" if self.present_model == self.model else now
             lines.append(f"The next prompt: {_next(self.ahead)}{here}.")
-            lines += [f"Not known: {each}." for each in self.ahead.unknown]
+            lines += [f"Unknown: {each}." for each in self.ahead.unknown]
         if self.critical:
             lines.append("Something critical cannot be represented there.")
         lines.append(str(self.report) if self.report else "Nothing of the history is lost.")

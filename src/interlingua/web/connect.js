@@ -95,6 +95,6 @@ export function firstRequest(names, done) {
     h("p", { class: "quiet" }, names.some(isLocal) ? "The local model needs no key and no network once it is fetched." : "It goes through this gateway like any other request."),
     names.length
       ? h("form", { onsubmit: submit }, field("Message", words), h("div", { class: "row" }, field("Model", model), send), out)
-      : h("p", {}, "No model can be asked yet: set a provider's API key in the gateway's environment, and start it again."),
+      : h("p", {}, "No model is available yet: set a provider's API key in the gateway's environment, and start it again."),
   );
 }

@@ -145,7 +145,7 @@ function reported({ cost_usd: ours, raw }) {
 function facts(row, names) {
   const session = row.session_id && h("a", { href: address("sessions", row.session_id) }, row.session_id);
   const known = {
-    "Route asked for": row.asked && h("a", { href: `${address("requests")}?${new URLSearchParams({ model: row.asked })}` }, row.asked),
+    "Requested model": row.asked && h("a", { href: `${address("requests")}?${new URLSearchParams({ model: row.asked })}` }, row.asked),
     "Received as": [row.front, row.action === "generate" ? null : row.action],
     "Answered by": [row.model, row.dialect],
     Status: [row.status, row.error, row.code],
