@@ -294,3 +294,30 @@ def test_a_chat_closes_the_client_that_it_made() -> None:
 def test_a_misspelled_alias_has_its_neighbour_for_capabilities_too() -> None:
     with pytest.raises(il.UnknownModelError, match="near: sonnet"):
         il.capabilities("sonet")
+
+
+def test_an_adapter_takes_what_the_client_takes() -> None:
+    adapter = il.Adapter("claude-sonnet-4-6")
+    expected = adapter.to_wire([il.Message.user("Hi")], options=il.Options(max_output_tokens=5))
+    assert adapter.to_wire("Hi", options={"max_tokens": 5}).wire == expected.wire
+    hi = [{"role": "user", "content": "Hi"}]
+    assert adapter.to_wire(hi, options={"max_tokens": 5}).wire == expected.wire
+    some = (il.Message.user("Hi") for _ in range(1))
+    assert adapter.to_wire(some, options={"max_tokens": 5}).wire == expected.wire
+    tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+    assert adapter.to_wire(hi, [tool]).wire["tools"][0]["name"] == "look"
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: il.dialect("anthropic").write_request({}), "takes il.Request; found a dict"),  # type: ignore[arg-type]
+        (lambda: il.dialect("anthropic").write_response({}), "takes il.Response; found a dict"),  # type: ignore[arg-type]
+        (lambda: il.fold([{"choices": []}]), "takes events; found a dict"),  # type: ignore[list-item]
+        (lambda: il.unfold({}), "takes il.Response; found a dict"),  # type: ignore[arg-type]
+        (lambda: il.Adapter("sonnet").to_wire(5), "found an int"),  # type: ignore[arg-type]
+    ],
+)
+def test_writers_say_which_values_they_take(make: Callable[[], object], text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        make()

@@ -318,6 +318,7 @@ def _changes(words: Mapping[str, Any]) -> dict[str, Any]:
 
 _ELSEWHERE = {
     "input": "messages are the second argument",
+    "instructions": "il.Client(instructions='hoist') moves all of them to the front",
     "prompt": "messages are the second argument",
     "response_model": "client.parse(model, messages, schema) gives a value of a type",
     "schema": "client.parse(model, messages, schema) gives a value of a type",

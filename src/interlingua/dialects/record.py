@@ -14,7 +14,7 @@ import msgspec
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_home import MarkedReader
 from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode, encode_quickly, parse
-from interlingua.errors import DepthError, DetectError, WriteError
+from interlingua.errors import DepthError, DetectError, WriteError, a_type
 from interlingua.model import codec
 from interlingua.model.blocks import Cache
 from interlingua.model.exchange import Request, Response
@@ -203,6 +203,9 @@ class Traits(NamedTuple):
     """How it counts tokens; None where it does not."""
 
 
+_NO_VALUE = "{} takes {}; found {}: il.convert takes JSON and objects of SDKs"
+
+
 class Dialect:
     """One wire format, two ways. The functions are pure: no I/O, no state between calls.
 
@@ -388,6 +391,8 @@ class Dialect:
         host: str | HostVariant | None = None,
     ) -> Written:
         """`host`: the provider variant (or its name) whose field names to use."""
+        if not isinstance(request, Request):
+            raise TypeError(_NO_VALUE.format("write_request", "il.Request", a_type(request)))
         recorder = recorder or LossRecorder(self.name, request, Report(self.name))
         try:
             if host is None:
@@ -404,6 +409,8 @@ class Dialect:
         return Written(wire, recorder.report, request.model, request.options.stream)
 
     def write_response(self, response: Response, recorder: LossRecorder | None = None) -> Written:
+        if not isinstance(response, Response):
+            raise TypeError(_NO_VALUE.format("write_response", "il.Response", a_type(response)))
         recorder = recorder or LossRecorder(self.name, response, Report(self.name))
         wire = self._write_response(response, recorder)
         return Written(wire, recorder.report, response.message.metadata.response_model, None)

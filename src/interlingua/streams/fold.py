@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from interlingua.errors import a_type
 from interlingua.model.arguments import recover, to_text
-from interlingua.model.base import JsonObject
+from interlingua.model.base import JsonObject, Value
 from interlingua.model.blocks import Block, CompactionBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import (
     BlockDelta,
@@ -51,6 +52,9 @@ def fold_all(events: Iterable[Event]) -> list[Response]:
     """Each message of a stream."""
     folders = [Folder()]
     for event in events:
+        if not isinstance(event, Value):
+            found = a_type(event)
+            raise TypeError(f"il.fold takes events; found {found}: il.stream_convert takes chunks")
         if isinstance(event, MessageStart) and event.choice == 0 and folders[-1].ended:
             folders.append(Folder())
         folders[-1].feed(event)
@@ -314,6 +318,8 @@ _STEPS: dict[type, Any] = {
 
 def unfold(response: Response) -> list[Event]:
     """The events of a stream of this response, each block in one piece."""
+    if not isinstance(response, Response):
+        raise TypeError(f"unfold takes il.Response; found {a_type(response)}")
     metadata = response.message.metadata
     events: list[Event] = []
     for choice, message in enumerate((response.message, *response.alternatives)):

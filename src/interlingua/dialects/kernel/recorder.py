@@ -119,6 +119,9 @@ class LossRecorder(msgspec.Struct, eq=False):
     memory: WriteMemory | None = None
     """What was written for the same messages before, where that is remembered."""
 
+    def __repr__(self) -> str:
+        return f"<LossRecorder for {self.dialect}>"
+
     def mark_synthetic(self, value: T) -> T:
         """Marks a value we synthesized; its reason is already reported, so it has no losses."""
         if self._synthetic is None:

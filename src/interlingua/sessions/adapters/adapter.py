@@ -10,6 +10,7 @@ from interlingua.adapt.caching import Caching
 from interlingua.adapt.fit.tools import dialect_for_request
 from interlingua.adapt.request import adapt, write
 from interlingua.adapt.target import Instructions, ProfileChoice, find_target
+from interlingua.coerce import Messages, OptionsLike, Tools
 from interlingua.costs.table import PriceTable
 from interlingua.dialects.record import Written
 from interlingua.dialects.registry import dialects
@@ -118,12 +119,15 @@ class Adapter:
 
     def to_wire(
         self,
-        messages: Iterable[Message],
-        tools: Iterable[ToolDefinition] = (),
-        options: Options | None = None,
+        messages: Messages | Iterable[Message],
+        tools: Tools = (),
+        options: OptionsLike | None = None,
     ) -> Written:
-        """The request as this provider takes it, and the report of what it could not say."""
-        request = self.request(messages, tools, options)
+        """The request body for this provider, and the report of its losses. Messages, tools and
+        options may be in any form that the client takes."""
+        listed: Any = list(messages) if isinstance(messages, Iterator) else messages
+        checked = Request(listed, None, tools, options or Options())
+        request = self.request(checked.messages, checked.tools, checked.options)
         adapter = self.for_request(request)
         return write(adapt(request, adapter.target))
 
@@ -169,7 +173,7 @@ class Adapter:
         tools: Iterable[ToolDefinition] = (),
         options: Options | None = None,
     ) -> int:
-        """About how many tokens the prompt has, counted here and now."""
+        """About how many tokens the prompt has, counted offline."""
         return estimate_input_tokens(messages, tools, self.model, options)
 
 
