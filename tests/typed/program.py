@@ -142,6 +142,7 @@ def answers(client: il.Client, history: tuple[il.Message, ...]) -> Decimal | Non
     answer = client.generate("sonnet", history, temperature=0, max_tokens=100)
     assert_type(answer, il.Answer)
     assert_type(answer.cost, Decimal | None)
+    print(il.refusal_category(answer.response))
     parsed: il.Parsed[City] = client.parse("sonnet", "A city, please.", City)
     assert_type(parsed.value.people, int)
     assert_type(client.parse("sonnet", "Cities.", list[City]).value, list[City])

@@ -52,8 +52,8 @@ def fold_all(events: Iterable[Event]) -> list[Response]:
     """Each message of a stream."""
     folders = [Folder()]
     for event in events:
-        if not isinstance(event, Value):
-            found = a_type(event)
+        if not isinstance(event, Value):  # callers without a type checker
+            found = a_type(event)  # type: ignore[unreachable]
             raise TypeError(f"il.fold takes events; found {found}: il.stream_convert takes chunks")
         if isinstance(event, MessageStart) and event.choice == 0 and folders[-1].ended:
             folders.append(Folder())
