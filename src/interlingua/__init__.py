@@ -129,7 +129,7 @@ _ELSEWHERE = {
     "list_models": "interlingua.profiles.capabilities.known_models()",
     "models": "interlingua.profiles.capabilities.known_models()",
 }
-"""What other libraries call something, and how it is done here."""
+"""Names that other libraries use, and what to write here instead."""
 
 
 def __getattr__(name: str) -> object:
@@ -162,7 +162,7 @@ _MOVED = {
     "transcripts.placing": "transcripts.sessions",
     "views.flat_extra": "views.flat",
 }
-"""Where documented modules stood, and where they are. The old paths work until 0.3."""
+"""The old paths of documented modules, and their new ones. The old paths work until 0.3."""
 
 
 class _MovedModules:

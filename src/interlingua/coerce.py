@@ -51,7 +51,7 @@ BEDROCK_PARTS = (
 """Parts without a type: each has one of these keys, and no `kind`."""
 _ROLES = {*Role, "model", "function"}
 _REQUESTS = ("messages", "contents", "input")
-"""Where a whole request of some provider has its messages."""
+"""The paths of the messages in whole requests, by provider."""
 
 
 _OTHER_WORDS = Options.other_names
@@ -229,7 +229,7 @@ _CONTENT_KEYS = frozenset(
         *("tool_plan", "output", "message"),
     }
 )
-"""What holds the content of a message in some dialect."""
+"""Keys that hold the content of a message in some dialect."""
 
 
 def _is_plain(message: Mapping[str, Any]) -> bool:
@@ -263,7 +263,7 @@ def _request(body: Mapping[str, Any] | list[Any], format: str | None = None) -> 
 
 
 def _format_of(body: dict[str, Any]) -> str:
-    """Whose request it is; where several would say the same so, it does not matter which."""
+    """The dialect of a request body; if several would read it alike, any of them."""
     from interlingua.adapt.formats import detect
     from interlingua.errors import DetectError
 

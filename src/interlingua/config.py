@@ -1,7 +1,7 @@
 """Where user files and program files are.
 
-What the program makes (the store) is in the data folder; what a user writes (rules, prices) is in
-the configuration folder. `INTERLINGUA_HOME` names one folder for both. Nothing is made here.
+Data of the program (the store) is in the data folder; files that a user writes (rules, prices) are
+in the configuration folder. `INTERLINGUA_HOME` names one folder for both. Nothing is created here.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _NAME = "interlingua"
 
 
 def data_folder() -> Path:
-    """The folder of what the program makes."""
+    """The folder of the program's own data."""
     return _folder("XDG_DATA_HOME", (".local", "share"), "LOCALAPPDATA", "Local")
 
 
 def config_folder() -> Path:
-    """The folder of what a user writes."""
+    """The folder of files that a user writes."""
     return _folder("XDG_CONFIG_HOME", (".config",), "APPDATA", "Roaming")
 
 
 def cache_folder() -> Path:
-    """The folder of what can be made again at any time."""
+    """The folder of files that can be rebuilt at any time."""
     if os.environ.get(HOME):
         return data_folder() / "cache"
     if sys.platform == "win32":
@@ -95,7 +95,7 @@ def refreshed_prices_path() -> Path:
 
 
 def profiles_path() -> Path:
-    """The user's own rules for what models take, laid over those of the package."""
+    """The user's own model rules, which override those of the package."""
     return config_folder() / PROFILES
 
 
@@ -105,7 +105,7 @@ def provider_list_path(provider: str) -> Path:
 
 
 def learned_path() -> Path:
-    """What providers have refused, as a gateway of this machine noted it."""
+    """Rules learned from refusals of providers, as a gateway of this machine recorded them."""
     return data_folder() / "learned.jsonl"
 
 

@@ -142,13 +142,13 @@ class MissingExtraError(InterlinguaError):
 
 
 def word(value: Any) -> str:
-    """How an error names a value in place of one of a few words: itself, if it is a word."""
+    """The text for a value in an error: the value itself if it is a word."""
     is_word = isinstance(value, str) and len(value) <= 40 and value.isprintable()
     return repr(value) if is_word else found(value)
 
 
 def found(value: Any) -> str:
-    """How an error names a value: its JSON type, and the value itself if it is a short number."""
+    """The text for a value in an error: its JSON type, or a short number itself."""
     match value:
         case None:
             return "null"
@@ -169,7 +169,7 @@ def found(value: Any) -> str:
 
 
 def a_type(value: Any) -> str:
-    """How an error names the type of a Python value: `an int`, `a str`, `None`."""
+    """The text for the type of a Python value in an error: `an int`, `a str`, `None`."""
     return "None" if value is None else article(type(value).__name__)
 
 

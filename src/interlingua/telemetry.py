@@ -32,7 +32,7 @@ PROVIDER_WORDS = {
 
 
 class Tracing(NamedTuple):
-    """A tracer, and what ends it if it is our own."""
+    """A tracer, and the function that shuts it down if it is our own."""
 
     tracer: Any
     close: Any = None
@@ -54,7 +54,7 @@ def own_tracing(name: str) -> Tracing:
 
 
 def tracing_here(name: str) -> Tracing:
-    """What the program has set up; where it has not, our own."""
+    """The tracing that the program has configured; our own if it has not."""
     try:
         from opentelemetry import trace
     except ImportError:

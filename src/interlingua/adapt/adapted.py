@@ -21,9 +21,9 @@ class Adapted(msgspec.Struct, frozen=True):
     recorder: LossRecorder
     """Knows which original stands behind each part of the value."""
     answer_adapter: AnswerAdapter | None = None
-    """Translates the answer back, where the model is asked in another way than the caller asked."""
+    """Translates the answer back if the request had to be changed for this model."""
     target: WireTarget | None = None
-    """What `write` writes it for; None where only a dialect is known."""
+    """The target that `write` writes for; None if only a dialect is known."""
 
     @property
     def report(self) -> Report:

@@ -16,15 +16,15 @@ MARK = b'"custom_id"'
 URLS = {"/v1/chat/completions": "openai-chat", "/v1/responses": "openai-responses"}
 """The dialect of a request's body at OpenAI, by where it is sent; the first is written."""
 OBJECTS = {"chat.completion": "openai-chat", "response": "openai-responses"}
-"""The dialect of an answer's body, by what it calls itself."""
+"""The dialect of a response body, by its `object` or `type`."""
 
 _NAME = "$.custom_id"
 _SAID = frozenset({"method", "url", "params", "body", "type", "error"})
-"""What says no more than the body and its dialect do."""
+"""Members that repeat what the body and its dialect show."""
 
 
 class BatchRow(NamedTuple):
-    """The body of a row, its dialect and kind, and what stands around it, by path."""
+    """The body of a row, its dialect and kind, and the members around it, by path."""
 
     body: dict[str, Any]
     dialect: str
@@ -40,7 +40,7 @@ class BatchRow(NamedTuple):
 
 
 def row_of(data: Any) -> BatchRow | None:
-    """The row that this JSON is, parsed or not; None where it is none."""
+    """Parses a row of a batch file; None if it is none."""
     if isinstance(data, bytes) and MARK not in data:
         return None
     parsed = parse(data, "JSON") if isinstance(data, bytes) else data

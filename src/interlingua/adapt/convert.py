@@ -383,6 +383,6 @@ def _planned(target: str, model: str | None) -> tuple[Dialect, str | None, str |
 
 
 def _going_on(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """A history as it will be said: with a turn of the user's behind the model's last."""
+    """The history with a user turn appended if the model's turn is last."""
     ends = bool(messages) and messages[-1].role is Role.ASSISTANT
     return (*messages, Message.user("?")) if ends else tuple(messages)

@@ -67,7 +67,7 @@ class Converter:
 
     @property
     def figures(self) -> Figures:
-        """How often something was remembered, and how often not."""
+        """Counts of hits and misses of the memory."""
         return self._conversations.figures
 
     def clear(self) -> None:
@@ -178,7 +178,7 @@ def write_adapted(
 
 
 class Converted(Written, frozen=True):
-    """A body that was joined from bytes; its wire is parsed when it is asked for."""
+    """A body that was joined from bytes; its wire is parsed on first access."""
 
     def json(self) -> bytes:
         if _WIRE.__get__(self) is None:

@@ -1,4 +1,4 @@
-"""What is in a request, found in one walk: steps that nothing there concerns are skipped."""
+"""Facts about a request, found in one walk: steps that none of them concerns are skipped."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOOLS = 1 << 1
 RAW = 1 << 2
 """Members of the request that only one dialect has a place for, beside its spelling."""
 BESIDE = 1 << 3
-"""A search that is asked for without a tool."""
+"""A search requested by a field of the body, not by a tool."""
 CONTINUES = 1 << 4
 """Goes on with a history that a provider stores."""
 USER = 1 << 5
@@ -89,7 +89,7 @@ _OPTIONS = len(Options.__struct_fields__)
 
 
 class CallFacts(msgspec.Struct):
-    """What turns of the model and results of tools hold, beyond flags."""
+    """Facts about the model's calls and their results that flags cannot hold."""
 
     names: set[str | None] = set()
     """Names of tools in calls and results."""
@@ -199,7 +199,7 @@ class CallFacts(msgspec.Struct):
 
 
 class Facts(msgspec.Struct):
-    """What a request holds. It grows with the messages that are appended."""
+    """Facts about a request. They grow with the messages that are appended."""
 
     flags: int = 0
     """The sum of the facts above that hold, of the messages and of the rest of the request."""

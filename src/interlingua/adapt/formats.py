@@ -1,6 +1,6 @@
-"""What can be read and written by name: dialects, views, and the canonical form itself. A format
-may be called by its name, an alias (`claude`), or a provider (`groq`), whose own rules of the
-dialect are then followed.
+"""Formats that are read and written by name: dialects, views, and the canonical form itself. A
+format may be named by an alias (`claude`) or a provider (`groq`), whose own field names are then
+used.
 
 `translate` is the short way between two dialects; this is the way for everything else.
 """
@@ -267,7 +267,7 @@ NO_CONVERSATION = (
 
 
 def _unknown(parsed: Any) -> str:
-    """That no format fits, and what to do about it."""
+    """The message for JSON that fits no format: what was found, and what to do."""
     keys = [key for key in _MESSAGE_KEYS if isinstance(parsed, dict) and key in parsed]
     if keys:
         likely: Kind = "response" if keys[0] in _ANSWER_KEYS else "request"

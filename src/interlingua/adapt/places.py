@@ -1,9 +1,9 @@
 """Finds the places in a source body that losses are about.
 
-Readers do not record where a value came from. When somebody asks, the source is read once more with
-a mark in each object of a list: readers preserve unknown keys beside the value that they belong to,
-so that the marks tell which object each value came from. Which key of that object it was shows by
-leaving keys out, one by one, and reading again."""
+Readers do not record where a value came from. On request the source is read once more with a mark
+in each object of a list: readers preserve unknown keys beside the value that they belong to, so the
+marks show which object each value came from. To find the key within that object, keys are left out
+one by one and the object is read again."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ MARK = "x-interlingua-at"
 ADDED = frozenset({"cache_breakpoint_added", "cache_key_added"})
 """Notes on what was added, which has no place in the source."""
 MOST_PLACES = 3
-"""How many keys may have one value together."""
+"""The most keys that one value may be traced to."""
 _MOST_KEYS = 12
 """Pairs of keys are tried in objects with so many at most."""
 MOST_READS = 4000
-"""How often one source is read, at most; what was not found by then has no place."""
+"""The most times that one source is read again; values not found by then have no place."""
 _PLAIN = re.compile(r"[A-Za-z_$][\w$-]*")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]")
 _ITEM = re.compile(r"(?:\.[\w$-]+|\['[^']*'\])\[\d+\]$")
@@ -50,18 +50,18 @@ Inside = tuple[Steps, ...]
 
 
 class Source(msgspec.Struct):
-    """A body and its reader, for as long as nobody has asked for the places of its losses."""
+    """A body and its reader, until the places of its losses are requested."""
 
     body: Any
     name: str
     read: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
-    """What the reader takes beside the body."""
+    """Arguments of the reader after the body."""
     seconds: float | None = None
-    """How long to search at most; what was not found by then has no place."""
+    """The most time to search; values not found by then have no place."""
 
     def places(self, entries: Sequence[Loss]) -> list[tuple[str, ...]]:
-        """The places of each entry; none where nothing in the body corresponds to it."""
+        """The places of each entry; empty if nothing in the body corresponds to it."""
         if all(entry.code in ADDED for entry in entries):
             return [() for _ in entries]
         body = self.body
@@ -90,7 +90,8 @@ def steps(path: str) -> Steps:
 
 
 def value_at(body: Any, path: Steps) -> Any:
-    """What stands at a path of plain JSON; `KeyError`, `IndexError` or `TypeError` if nothing."""
+    """The value at a path of plain JSON; raises `KeyError`, `IndexError` or `TypeError` if there is
+    none."""
     for each in path:
         body = body[each]
     return body
@@ -192,7 +193,7 @@ class _Search:
         return isinstance(value, str) and len(rest) == 1 and wire.get(rest[0]) == value
 
     def _parts_of_result(self, owner: Any) -> tuple[str, ...]:
-        """The places of what a tool result holds: its call needs the result itself."""
+        """The places of the parts of a tool result: its call needs the result itself."""
         blocks = owner.content if isinstance(owner, Message) else (owner,)
         if len(blocks) != 1 or not isinstance(blocks[0], ToolResultBlock):
             return ()
@@ -608,7 +609,7 @@ def _values(value: Any) -> Iterator[Any]:
 
 
 def _shape(value: Any) -> Any:
-    """How many blocks and tools of which types there are."""
+    """The number of blocks and tools, by type."""
     kinds = [getattr(each, "kind", type(each)) for each in _values(value) if _counts(each)]
     return kinds if value is not None else None
 
@@ -618,7 +619,7 @@ def _counts(value: Any) -> bool:
 
 
 def _count(value: Any) -> int:
-    """How many messages, blocks and tools there are."""
+    """The number of messages, blocks and tools."""
     return sum(map(_counts, _values(value)))
 
 

@@ -31,11 +31,11 @@ PRESETS: dict[str, str] = {
 BATCHES = {"openai-batch": "openai-chat", "anthropic-batch": "anthropic"}
 """Lines whose body is a request of a dialect, and the one that is written."""
 _LISTED = "ui-message"
-"""Whose value is a list of messages; all others are objects."""
+"""Fields whose value is a list of messages; all others are objects."""
 
 
 class Row(NamedTuple):
-    """One conversation, and what it could not say."""
+    """One conversation, and its losses."""
 
     wire: Any
     report: Report

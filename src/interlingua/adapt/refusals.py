@@ -1,6 +1,6 @@
-"""Why an answer was refused, in words that the vendors share. Each says it in its own place:
-Anthropic in `stop_details`, Google in the reason for the end, Bedrock in the trace of a guardrail,
-OpenAI in the code of an error."""
+"""Why an answer was refused, in categories that the vendors share. Each vendor reports it
+elsewhere: Anthropic in `stop_details`, Google in the finish reason, Bedrock in the trace of a
+guardrail, OpenAI in the code of an error."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def refusal_category(response: Response) -> RefusalCategory | None:
 
 
 def _of_guardrail(trace: Any) -> RefusalCategory:
-    """The category of what a guardrail found; a customer's own rule where nothing else is named."""
+    """The category of a guardrail's finding; a customer's own rule if none is named."""
     found = {str(each.get("type")) for each in _objects(trace) if each.get("action") == "BLOCKED"}
     for word, category in _FILTERS.items():
         if word in found:

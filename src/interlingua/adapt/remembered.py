@@ -30,8 +30,8 @@ from interlingua.profiles.estimate.estimator import Estimator
 _BLANKS = b" \t\n\r"
 _COMMA = ord(",")
 _WEIGHT = 6
-"""Bytes that a conversation takes in memory, for each byte of its body: the body, its values, and
-what was written of them."""
+"""Bytes of memory that a conversation takes for each byte of its body: the body, its values, and
+the body that was written."""
 _MOST_TARGETS = 4
 _UNREADABLE = (msgspec.MsgspecError, InterlinguaError, ShapeError, ValueError, RecursionError)
 _raw_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -41,7 +41,7 @@ _raw_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class LoggingRecorder(LossRecorder):
-    """A recorder that also logs what it is told, so that it can be told again."""
+    """A recorder that also logs its calls, so that they can be replayed."""
 
     log: list[tuple[Any, ...]] | None = None
 
@@ -67,7 +67,7 @@ class LoggingRecorder(LossRecorder):
 
 
 class Mark(NamedTuple):
-    """How far writing was in front of a message."""
+    """The state of the writer before a message."""
 
     turns: int
     role: str | None
@@ -104,17 +104,17 @@ class WrittenTurns:
         which has so many."""
         self.length = 0
         self.reused = 0
-        """How many turns are those that were written before."""
+        """The number of turns reused from the last request."""
         self.outside = b""
         """The body with an empty list in place of the turns."""
         self.digests: list[Any] = []
-        """What was found out about the first turns, by those who compare bodies."""
+        """Digests of the first turns, by the code that compares bodies."""
         self._betas: list[tuple[int, list[str]]] = []
         """Turns that need features which a header names."""
         self._fresh, self._lacks = b"", False
         """What no body before this one had, and whether a search of all others found nothing."""
         self._spliced: dict[int, tuple[Any, bytes]] = {}
-        """Turns with a breakpoint: without it, and what it adds."""
+        """Turns with a breakpoint: their bytes without it, and the bytes it adds."""
         self.breakpoint_in = breakpoint_in
         self._recorder, self._before = recorder, before
 
@@ -148,7 +148,7 @@ class WrittenTurns:
         self.wanted = left
 
     def _turns_behind(self, index: int) -> int:
-        """How many turns there were when a message was written."""
+        """The number of turns before a message was written."""
         marks = self.marks
         return marks[index + 1].turns if index + 1 < len(marks) else len(self.turns)
 
@@ -172,7 +172,7 @@ class WrittenTurns:
         return start
 
     def latest_start(self, messages: tuple[Message, ...]) -> int:
-        """The last of the same messages that began a turn; 0 where there is none."""
+        """The last of the unchanged messages that began a turn; 0 if there is none."""
         for index in range(same_first(messages, self.messages) - 1, 0, -1):
             if self._turns_behind(index) > self.marks[index].turns:
                 return index
@@ -230,7 +230,7 @@ class WrittenTurns:
         return pieces
 
     def places(self) -> list[int]:
-        """Where each turn ends in the body."""
+        """The position in the body at which each turn ends."""
         places = [self.start + end for end in self.ends]
         for place, text in self.splices.items():
             for number in range(bisect_right(self.ends, place), len(places)):
@@ -238,7 +238,7 @@ class WrittenTurns:
         return places
 
     def betas(self, wire: Wire, find: Callable[[Wire], list[str]]) -> list[str]:
-        """What `find` finds in a wire, of which only new turns are looked at."""
+        """The betas that `find` finds in a wire; only new turns are searched."""
         key = next(key for key, value in wire.items() if value is self.turns)
         found = find({name: value for name, value in wire.items() if name != key})
         for number in range(self.reused, len(self.turns)):
@@ -272,14 +272,14 @@ def _joined(wire: Wire, key: str, turns: WrittenTurns) -> bytes:
 
 
 def same_first(some: tuple[Any, ...], others: tuple[Any, ...]) -> int:
-    """How many values at the front of both are the same objects."""
+    """How many leading values of both are the same objects."""
     if all(map(is_, some, others)):
         return min(len(some), len(others))
     return next(n for n, (a, b) in enumerate(zip(some, others, strict=False)) if a is not b)
 
 
 class History:
-    """What is known of the messages of a request, for the next one that begins with them."""
+    """What is known about the messages of a request, for the next one that begins with them."""
 
     def __init__(self, messages: tuple[Message, ...] = ()) -> None:
         self.messages = messages
@@ -288,7 +288,7 @@ class History:
         self._estimators: OrderedDict[str, Estimator] = OrderedDict()
 
     def estimate(self, request: Request, model: str) -> int:
-        """As `estimate_input_tokens`, of a request with these messages or others."""
+        """`estimate_input_tokens` for a request with these messages or others."""
         found = self._estimators.get(model)
         if found is None:
             found = self._estimators[model] = Estimator(model)
@@ -342,7 +342,7 @@ class Conversation(History):
         self.stem = stem
         """The body up to the end of its last message; `rest` is what follows."""
         self.start = start
-        """Where the first message begins."""
+        """The position at which the first message begins."""
         self.rest = rest
         self.head = stem[:start]
         self.empty = empty
@@ -353,9 +353,9 @@ class Conversation(History):
         self.counts: list[int] = []
         self.states: list[Any] = []
         self.digests: list[Any] = []
-        """As of `WrittenTurns`, for the wire messages."""
+        """As in `WrittenTurns`, for the wire messages."""
         self.recalled: Any = None
-        """What the gateway's memory has put back into the messages."""
+        """Data that the gateway's memory restored in the messages."""
         self.checked = self.accepted = 0
         """How many wire messages, and with them the rest of the body, have no duplicate keys; and
         how many messages were found to be convertible."""
@@ -365,7 +365,7 @@ class Conversation(History):
         return _WEIGHT * (len(self.stem) + len(self.rest))
 
     def same_messages(self, body: bytes) -> int:
-        """How many messages a body begins with that are byte-equal to these."""
+        """The number of leading messages of a body that are byte-equal to these."""
         if not body.startswith(self.head) or not body.endswith(self.rest):
             return 0
         if body.startswith(self.stem):
@@ -471,7 +471,7 @@ def _raw_messages(key: str) -> Any:
 
 
 class Figures(msgspec.Struct):
-    """What a memory of conversations did so far."""
+    """Counters of a memory of conversations."""
 
     hits: int = 0
     misses: int = 0

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 TAKEN = "il.stream_convert takes bytes, text, lines, dicts and chunks of an SDK"
 UNKNOWN = "the format of this stream is unknown; pass source="
 _NAMED = (b"event:", b"id:", b"retry:", b":")
-"""How lines of server-sent events begin that have no data."""
+"""How lines of server-sent events without data begin."""
 _encode = msgspec.json.Encoder().encode
 
 

@@ -23,14 +23,14 @@ from interlingua.streams.frames import Frame
 LARGEST = 2 * 2**20
 """Bytes of a stream that are remembered; the losses of a longer one have no places."""
 SECONDS = 5.0
-"""How long to search at most; what was not found by then has no place."""
+"""The most time to search; values not found by then have no place."""
 _DEPTH = 8
 _STRUCTURE = ("type", "event_type", "index", "item_id", "output_index", "content_index")
 """Keys without which a frame cannot be read: never the place of a value."""
 
 
 class StreamSource:
-    """The frames of a stream, remembered for as long as its losses may be asked for."""
+    """The frames of a stream, held for as long as the places of its losses may be requested."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -172,7 +172,7 @@ def _parts(wire: Any, depth: int = _DEPTH) -> Iterator[Steps]:
 
 
 def _ways(wire: Any, key: str | int) -> list[Steps]:
-    """Where a key stands in a frame, the shortest way first."""
+    """The paths of a key in a frame, the shortest first."""
     return sorted((way for way in _parts(wire) if way[-1] == key), key=len)
 
 

@@ -14,7 +14,7 @@ from interlingua.streams.frames import MANY, Frame, thin
 
 
 class Shortcut:
-    """How pieces of one block are said; whatever is no such piece changes nothing."""
+    """A fast path for the pieces of one block; other frames pass it by unchanged."""
 
     def __init__(
         self, part: Any, block: Any, read: tuple[bytes, bytes], written: tuple[bytes, bytes]
@@ -27,7 +27,7 @@ class Shortcut:
         self._start, self._stop = len(read[0]), -len(read[1])
 
     def one(self, data: bytes) -> bytes | None:
-        """What is said for bytes that are one piece; None for others."""
+        """The output for bytes that are one piece; None for others."""
         if not (data.startswith(self._opening) and data.endswith(self._closing)):
             return None
         try:

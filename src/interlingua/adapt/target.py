@@ -1,4 +1,4 @@
-"""What a request is adapted to: a dialect, the rules of a model, and who serves it.
+"""The target of a request: a dialect, the rules of a model, and the provider.
 
 Targets are made here and nowhere else: by name for conversions, from the lookup of models for
 clients, sessions and the gateway."""
@@ -41,12 +41,12 @@ class WireTarget(msgspec.Struct, frozen=True, eq=False):
 
     dialect: Dialect
     profile: Profile | None = None
-    """What the model accepts; None: the request is not adapted to any model."""
+    """The rules of the model; None if the request is not adapted to any."""
     provider_key: str | None = None
     images: bool = True
     """Whether the model accepts images, where the profile does not say."""
     host: HostVariant | None = None
-    """Whose field names to use, where the dialect has hosts with their own."""
+    """The host whose field names to use, if the dialect has hosts with their own."""
     hoist: bool = False
     """Whether to move instructions in mid-conversation to the front."""
     quick: Quick | None = None
@@ -62,7 +62,7 @@ class WireTarget(msgspec.Struct, frozen=True, eq=False):
     caching: Caching = "pass"
     """Whether cache breakpoints and keys are added to requests, or left out of them."""
     origin: Literal["marks", "key"] | None = None
-    """What is added for the prompt cache; derived from `caching` and the profile."""
+    """Breakpoints and keys to add for the prompt cache; derived from `caching` and the profile."""
     least_letters: int | None = None
     """Letters of a prompt below which nothing is added for the cache; None: nothing ever is."""
 
@@ -92,17 +92,17 @@ class Target(WireTarget, frozen=True, eq=False, kw_only=True):
     model: str
     """`<provider>:<name>`."""
     name: str
-    """What the wire calls the model."""
+    """The model's name on the wire."""
     provider: Provider
     capabilities: Capabilities
     dialect_is_default: bool = False
-    """Nobody asked for this dialect: another may be used where a request needs it."""
+    """The dialect was not chosen explicitly: another may be used if a request needs it."""
     fixed: bool = False
     """The caller chose the profile, and it holds in any dialect."""
     binds_thinking: bool = False
-    """The model refuses thinking whose history has changed, unless asked to drop it."""
+    """The model refuses thinking after a change of history, unless the request says to drop it."""
     deployment: str = ""
-    """Which of several keys or addresses of the provider is asked, as `provider` has it."""
+    """Which of the provider's keys or addresses is used, as in `provider`."""
 
     @property
     def label(self) -> str:
@@ -111,7 +111,7 @@ class Target(WireTarget, frozen=True, eq=False, kw_only=True):
 
     @property
     def own_access(self) -> tuple[Any, ...]:
-        """What tells this deployment's key and address from those of others, whatever its label."""
+        """Identifies the key and address of this deployment, whatever its label."""
         provider = self.provider
         return (self.deployment, provider.auth, provider.base_url) if self.deployment else ()
 
@@ -131,7 +131,7 @@ class Target(WireTarget, frozen=True, eq=False, kw_only=True):
 
     @property
     def paths(self) -> Paths | None:
-        """Where the provider speaks the dialect; None where it does not say."""
+        """The paths of the dialect at the provider; None if they are not configured."""
         return self.provider.dialects.get(self.dialect.name)
 
     def asking(self, request: Request, stream: bool | None) -> Request:
@@ -336,7 +336,7 @@ _VENDORS = {
     "Qwen": ("qwen", "qwq"),
     "xAI": ("grok",),
 }
-"""How the names of the vendors' models begin."""
+"""Prefixes of the vendors' model names."""
 _SERVING = {
     "anthropic": ("Anthropic", "claude-sonnet-4-6"),
     "bedrock": (None, "us.amazon.nova-pro-v1:0"),
@@ -348,7 +348,7 @@ _SERVING = {
     "openai-responses": (None, "gpt-5"),
     "openrouter": (None, "openai/gpt-5"),
 }
-"""Whose models the services of a dialect have, if one vendor's, and one that they have."""
+"""The vendor of a service's models, if it has only one, and a model that it serves."""
 _SERVING_AT = {
     "deepseek": ("DeepSeek", "deepseek-chat"),
     "mistral": ("Mistral", "mistral-large-latest"),
@@ -394,7 +394,7 @@ def _remark(
 
 
 _PREFIX = re.compile(r".*/|(?:[a-z]+\.)?(?:anthropic|cohere|deepseek|meta|mistral|openai|qwen)\.")
-"""What other services have before the name of a model: vendors, regions, folders."""
+"""Prefixes of model names at other services: vendors, regions, folders."""
 _ELSEWHERE = {
     "anthropic": re.compile(
         r"anthropic/(claude-[\w.-]+)|(?:[a-z-]+\.)?anthropic\.(claude-[\w-]+?)(?:-v\d+(?::\d+)?)?"
@@ -403,7 +403,7 @@ _ELSEWHERE = {
     "gemini": re.compile(r"(?:google|publishers/google/models)/(gemini-[\w.-]+)|models/(.+)"),
     "openai": re.compile(r"openai/((?:gpt-[345]|o\d)[\w.-]*)|openai/(chatgpt-.+)"),
 }
-"""How OpenRouter, Bedrock and others call the models of a vendor."""
+"""Names of vendors at OpenRouter, Bedrock and others."""
 
 
 def _alias_of(dialect: str, model: str | None, provider: str | None = None) -> str | None:

@@ -43,7 +43,7 @@ class Converted(NamedTuple):
     notes: list[Loss]
 
     def to_show(self) -> list[Loss]:
-        """What people should see: the losses, and notes that are more than information."""
+        """The losses, and notes above the level of information."""
         return [*[note for note in self.notes if note.severity != "info"], *self.losses]
 
 
@@ -72,7 +72,7 @@ class BadRow(msgspec.Struct, frozen=True):
 
 
 class PartResult(msgspec.Struct, frozen=True):
-    """What became of a part."""
+    """The outcome of a part."""
 
     rows: int
     lines: int
@@ -85,7 +85,7 @@ class PartResult(msgspec.Struct, frozen=True):
 
 
 class _Count:
-    """What is counted while rows go by."""
+    """Counters of a pass over rows."""
 
     def __init__(self) -> None:
         self.rows = self.lines = 0
@@ -286,7 +286,7 @@ def _place_kinds(report: Report, source: str) -> None:
 
 
 def value_of(row: Row, job: Job) -> tuple[Any, str]:
-    """What a row says, and the format that it was in."""
+    """The value of a row, and its format."""
     from interlingua.adapt import formats
 
     if row.problem is not None or (row.value is None and row.wire is None):

@@ -19,7 +19,7 @@ class BulkError(InterlinguaError):
 
 
 SUFFIXES = (".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson", ".json")
-"""How the names of files end that hold a conversation in each row, or one in all."""
+"""Suffixes of files that hold a conversation in each row, or one in all."""
 PARQUET = ".parquet"
 JSON = ".json"
 PART = 8 * 1024 * 1024
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
 
 def suffix_of(name: str | os.PathLike[str]) -> str | None:
-    """How a name ends that is one of a bulk file; None for any other."""
+    """The suffix of a bulk file's name; None for any other file."""
     lower = os.fspath(name).lower()
     return next((each for each in SUFFIXES if lower.endswith(each)), None)
 
@@ -140,7 +140,7 @@ def parts_of(path: Path, size: int = PART) -> Iterator[Part]:
 
 
 def _stretches(path: Path, size: int) -> Iterator[Part]:
-    """Only the ends of lines are looked for; who works on a part reads it."""
+    """Looks only for ends of lines; the worker of a part reads it."""
     start, number, whole = 0, 0, path.stat().st_size
     with path.open("rb") as file:
         while start < whole:
@@ -152,7 +152,7 @@ def _stretches(path: Path, size: int) -> Iterator[Part]:
 
 
 def _cut(path: Path, size: int) -> Iterator[Part]:
-    """Pieces of what a packed file holds; a bar counts their part of the file itself."""
+    """Parts of a compressed file; progress counts their share of the file itself."""
     number = before = 0
     whole = path.stat().st_size
     with packed.opened(path) as file:

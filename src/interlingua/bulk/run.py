@@ -55,7 +55,7 @@ class Plan(msgspec.Struct, frozen=True):
     inputs: list[InputFile]
     part: int
     suffix: str | None
-    """Of every output file; None: each has that of its input."""
+    """The suffix of every output file; None: that of its input."""
     version: int = _VERSION
 
     def outputs(self, folder: Path) -> Iterator[Path]:
@@ -179,7 +179,7 @@ R = TypeVar("R")
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """What became of all rows."""
+    """The outcome of all rows."""
 
     files: int
     rows: int
@@ -193,12 +193,12 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class _Target(NamedTuple):
-    """Where a run puts things: parts into a folder, which is the output itself or beside it."""
+    """The output of a run: parts go into a folder, which is the output itself or beside it."""
 
     output: Path
     parts: Path
     suffix: str | None
-    """Of every file; None: each has that of its input."""
+    """The suffix of every file; None: that of its input."""
     joined: bool
     bad: Path
 
@@ -283,10 +283,10 @@ def _load(job: Job) -> None:
 
 class _Named(NamedTuple):
     name: str
-    """Of the part in the ledger."""
+    """The name of the part in the ledger."""
     part: Part
     path: Path
-    """Of its output."""
+    """The path of its output."""
 
 
 def _named(files: Mapping[Path, str], size: int, target: _Target) -> Iterator[_Named]:
@@ -343,7 +343,7 @@ Submit = Callable[..., "Future[Any]"]
 
 @contextmanager
 def _pool(workers: int) -> Iterator[Submit]:
-    """How to have something done: by another process, or here and at once."""
+    """A function that runs jobs: in another process, or here and at once."""
     if workers == 1:
         yield _at_once
         return

@@ -57,7 +57,7 @@ def _open(path: Path) -> pq.ParquetFile:
 
 
 def _conversations(batch: pa.RecordBatch) -> Iterator[Row]:
-    """A batch at once; row by row where something in it cannot be read, to say which."""
+    """A batch at once; row by row if something in it cannot be read, to name the row."""
     try:
         yield from [Row(value) for value in arrow.from_batches(batch)]
     except InterlinguaError as error:
@@ -124,7 +124,7 @@ def write(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> N
 
 
 def schema_of(target: str) -> pa.Schema:
-    """What a file holds that is written in this format."""
+    """The schema of a file in this format."""
     return arrow.SCHEMA if target == "canonical" else WIRE
 
 

@@ -1,4 +1,4 @@
-"""`interlingua almanac`: every field, literal, endpoint and model rule that we know of."""
+"""`interlingua almanac`: all known fields, literals, endpoints and model rules."""
 
 from __future__ import annotations
 

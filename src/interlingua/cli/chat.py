@@ -131,7 +131,7 @@ def _run(
 
 
 def _piped() -> str:
-    """What comes through a pipe or from a file; nothing of a terminal."""
+    """Input from a pipe or a file; nothing from a terminal."""
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         return ""
     data = sys.stdin.buffer.read(MOST_PIPED + 1)
@@ -169,7 +169,7 @@ def short(id: str) -> str:
 
 
 class ChatOptions(NamedTuple):
-    """What the command line asks for."""
+    """The options of the command line."""
 
     model: str | None = None
     dialect: str | None = None
@@ -238,7 +238,7 @@ class Talk:
         return self.named(last or turn.model)
 
     async def begin(self, row: SessionRow | None) -> None:
-        """A new session, or one that is there; with the model that was asked for."""
+        """Begin a new session or open one, with the requested model."""
         chat_options = self.chat_options
         if row is not None:
             await self.move(row.id)
@@ -321,7 +321,7 @@ class Talk:
         return turn is not None and is_under_way(turn)
 
     async def wait(self, say: Callable[[str], None]) -> None:
-        """Let a turn that another program has under way come to its end, and say so."""
+        """Wait for the end of a turn that another program is running, and say so."""
         if not await self.is_busy():
             return
         say("Another program is running a turn of this session; waiting (Ctrl-C stops).")
@@ -365,7 +365,7 @@ def servers_path() -> Path:
 
 
 def own_setup() -> Setup:
-    """What can be asked from here; names mean what the gateway's settings say."""
+    """The models available here; names are those of the gateway's settings."""
     from interlingua.costs.table import own_table
 
     file, prices = gateway_file(), own_table()

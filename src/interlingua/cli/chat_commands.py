@@ -1,4 +1,4 @@
-"""What a chat does when a line begins with `/`."""
+"""The commands of a chat: lines that begin with `/`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MOST_IN_TREE = 100
 
 
 def show_models(talk: Talk, part: str) -> None:
-    """Models that can be asked now; the one in use is marked."""
+    """The models usable now; the one in use is marked."""
     usable = talk.setup.usable()
     aliases = talk.setup.router.config().names.aliases
     prices = talk.setup.prices
@@ -191,7 +191,7 @@ class LeaveError(Exception):
 
 
 class Command(NamedTuple):
-    """How a command is written, and what it does."""
+    """The usage of a command, and its function."""
 
     usage: str
     help: str
@@ -443,7 +443,7 @@ BY_ENDING = {
     ".json": "canonical",
 }
 ENDINGS = ("html", "json", "md")
-"""What may be asked for in a word; the file then has the session's name."""
+"""Formats that may be named by one word; the file then has the session's name."""
 LONGEST_FILE = 40
 
 

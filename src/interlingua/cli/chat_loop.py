@@ -38,7 +38,7 @@ LONGEST = 400
 
 
 def question_text(question: Confirmation) -> str:
-    """What the model wants to do, on one line: the tool, what it may do, and its input."""
+    """The model's request on one line: the tool, its effects, and its input."""
     arguments = msgspec.json.encode(question.input).decode()
     effects = question.side_effects.value
     return one_line(f"Allow {question.tool.name} ({effects}) {arguments}?", LONGEST)
@@ -112,7 +112,7 @@ async def _choose(talk: Talk, screen: Screen) -> None:
 
 
 async def _stored(talk: Talk) -> str:
-    """Where the conversation can be continued; nothing if it is not stored."""
+    """How to continue the conversation; empty if it is not stored."""
     if not talk.chat_options.keep or not await talk.is_answered():
         return ""
     id = short(talk.session.id) if sys.stderr.isatty() else talk.session.id
@@ -128,7 +128,7 @@ def _put_last(talk: Talk) -> None:
 
 
 def _checked(talk: Talk, screen: Screen) -> int:
-    """Whether the answer has the shape that was asked for."""
+    """The exit code: whether the answer has the requested shape."""
     from interlingua.client.answer import Answer
     from interlingua.client.errors import OutputError
     from interlingua.model.losses import Report
@@ -224,7 +224,7 @@ async def _shown(talk: Talk, screen: Screen, parts: AsyncGenerator[ChatEvent, No
 
 
 def _tell_model(screen: Screen, meant: str, decision: Any) -> None:
-    """Say who answers where that is not who was meant."""
+    """Show who answers if it is not the intended model."""
     winner = decision.winner
     if winner is None or winner.candidate_model == meant:
         return
@@ -235,7 +235,7 @@ def _tell_model(screen: Screen, meant: str, decision: Any) -> None:
 
 @contextmanager
 def silent_keys() -> Iterator[None]:
-    """What is typed while an answer arrives waits for the prompt, and is not shown in its midst."""
+    """Keys typed while an answer arrives wait for the prompt and are not echoed."""
     try:
         import termios
     except ImportError:  # Windows
@@ -295,7 +295,7 @@ async def talk_on(chat_options: ChatOptions, thinking: bool) -> int:
 
 
 class ChatLoop:
-    """Where the user and the model meet."""
+    """Reads the user's lines and runs the turns."""
 
     def __init__(self, talk: Talk, screen: Screen) -> None:
         self.talk = talk
@@ -404,7 +404,7 @@ class ChatLoop:
             return await self.prompt.yes(question_text(question))
 
     def _before(self) -> str:
-        """The prompt: who is meant, by the shortest name."""
+        """The prompt: the next model, by its shortest name."""
         self.screen.room()
         return self.screen.styled(f"{clean(self.talk.named(self.talk.model))}>", "1") + " "
 
@@ -452,7 +452,7 @@ class Prompt:
         self._answers: PromptSession[str] = PromptSession()
 
     async def line(self, before: str) -> str:
-        """What the user says. Raises KeyboardInterrupt on Ctrl-C, EOFError on Ctrl-D."""
+        """The user's line. Raises KeyboardInterrupt on Ctrl-C, EOFError on Ctrl-D."""
         return await self._lines.prompt_async(ANSI(before))
 
     async def yes(self, question: str) -> bool:
@@ -517,7 +517,7 @@ def names_of(talk: Talk) -> list[str]:
 
 
 def history_file() -> Path:
-    """The file of what was written at the prompt, for its owner's eyes alone and not too long."""
+    """The file of the prompt's history: readable by its owner only, and bounded."""
     path = config.data_folder() / FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.close(os.open(path, os.O_CREAT | os.O_RDONLY, 0o600))

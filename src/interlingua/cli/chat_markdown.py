@@ -1,8 +1,8 @@
 """An answer in Markdown on a terminal, as it comes.
 
-What is whole is written once and for good. The block that still grows (a paragraph, a list, a
-table) is written over where its beginning changes, and only from the line that does: most of the
-time words are appended and nothing moves. `rich` is imported with this module.
+Finished blocks are written once. The block that still grows (a paragraph, a list, a table) is
+rewritten from the first line that changes: most of the time words are appended and nothing moves.
+`rich` is imported with this module.
 """
 
 from __future__ import annotations
@@ -222,7 +222,8 @@ def _console(width: int, out: TextIO) -> Console:
 
 
 def _change(old: list[str], new: list[str]) -> str:
-    """What turns the lines that are on the screen into these, from the first that differs."""
+    """The terminal output that turns the old lines into the new ones, from the first that
+    differs."""
     same = 0
     while same < len(old) and same < len(new) and old[same] == new[same]:
         same += 1

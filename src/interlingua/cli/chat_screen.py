@@ -1,4 +1,4 @@
-"""What a chat shows: the answer as it arrives, and around it what people want to know.
+"""The screen of a chat: the answer as it arrives, tool calls, losses and costs.
 
 The answer's text goes to standard output, all else to standard error. In a pipe the text is as the
 model wrote it; on a terminal no character of it can move the cursor or turn a line around.
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 DIM, BOLD, RED, YELLOW, CYAN, GREEN = "2", "1", "31", "33", "36", "32"
 WIDTH = 100
-"""Of the one line that a call, a result or a loss gets, where the terminal is not narrower."""
+"""Columns of the one line for a call, a result or a loss, unless the terminal is narrower."""
 _JOINERS = "\u200c\u200d"
 """Invisible, and part of words and emoji: they neither move nor turn anything."""
 _ENDINGS = {
@@ -76,7 +76,7 @@ def one_line(text: str, width: int = WIDTH) -> str:
 
 
 class Screen:
-    """Where a turn is shown. `answer` false shows no text of the answer: it comes as JSON."""
+    """Shows a turn. `answer` false shows no text of the answer: it comes as JSON."""
 
     def __init__(
         self,
@@ -100,9 +100,9 @@ class Screen:
         self._flow: Flow | None = None
         """The answer on a terminal, while it comes."""
         self._words: Words | None = None
-        """What goes beside it, while that comes."""
+        """The status shown beside the spinner."""
         self._part = ""
-        """What was shown last: there is room between things of two kinds."""
+        """The kind of the last thing shown: a blank line separates two kinds."""
         self._calls: dict[int, ToolUseStart] = {}
         self._refusals: set[int] = set()
         self._shown_losses: dict[str, set[Loss]] = {}
@@ -284,7 +284,7 @@ class Screen:
         return report.losses
 
     def ended(self, answers: Iterable[Message], model: str) -> None:
-        """What the turn used and cost, and why it ended if that is not as it should be."""
+        """Show the usage and cost of the turn, and an unusual end."""
         answers = list(answers)
         reason = answers[-1].metadata.stop_reason if answers else None
         if reason in _ENDINGS:

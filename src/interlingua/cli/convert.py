@@ -334,4 +334,4 @@ class _End:
 
 
 WAYS: dict[Shape, Convert] = {"json": _one, "lines": _lines, "stream": _stream}
-"""What is done with each shape of input."""
+"""The conversion for each shape of input."""

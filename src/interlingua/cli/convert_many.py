@@ -56,7 +56,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class LinesJob(NamedTuple):
-    """How to convert each line, and what to write beside it."""
+    """How to convert each line, and the files to write beside it."""
 
     conversion: Job
     envelope: bool = False
@@ -91,7 +91,7 @@ class BatchResult(NamedTuple):
     failed: list[tuple[int, str]]
     losses: int
     ends: int
-    """How many lines end in it, blank ones too."""
+    """The number of line ends in it, blank lines included."""
     tally: Tally
     lost: list[tuple[int, bytes]]
     """The losses of each line that has any, as JSON."""
@@ -163,7 +163,7 @@ def _desk() -> int | None:
 
 
 def _fetched(done: BatchResult, desk: int | None) -> BatchResult:
-    """What lies on the desk, looked at where it is: no copy is made."""
+    """The result on the desk, viewed in place: no copy is made."""
     if desk is None or not os.fstat(desk).st_size:
         return done
     return done._replace(output=memoryview(mmap(desk, 0, access=ACCESS_READ)))
@@ -493,13 +493,14 @@ FEW = 5
 
 
 def session_way(input: Input) -> Convert | None:
-    """How to convert the sessions in a file; None where there are none, or it is not clear."""
+    """The conversion for the sessions in a file; None if there are none or the format is
+    ambiguous."""
     name = format_in(input)
     return None if name is None else partial(convert_sessions, name)
 
 
 def format_in(input: Input) -> str | None:
-    """The format of the sessions in a file; None where there are none, or it is not clear."""
+    """The format of the sessions in a file; None if there are none or it is ambiguous."""
     from interlingua import transcripts
     from interlingua.transcripts.format import Sample
 
@@ -562,7 +563,7 @@ def _losses(transcript: Transcript, written: Report) -> Report:
 
 @contextmanager
 def _on_disk(input: Input) -> Iterator[Path]:
-    """Where the file lies, with those of helpers beside it; of standard input, a copy."""
+    """The file on disk, with those of its helpers; for standard input, a copy."""
     if input.place is not None:
         yield input.place
         return

@@ -262,7 +262,7 @@ def _columns() -> int:
 
 
 def _show_matrix(as_json: bool) -> None:
-    """How many features survive unchanged, from the format of a row to that of a column."""
+    """Show how many features survive unchanged, from the format of a row to that of a column."""
     from interlingua.cli.terminal import Column, put_json, show_table
 
     names = dialects()

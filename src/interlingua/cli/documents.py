@@ -1,5 +1,5 @@
-"""What is in an input: one conversation, one a line, or a stream; in which format it is, and the
-lines of a file that places in its JSON are on."""
+"""Recognises inputs: one conversation, one a line, or a stream; their format, and the lines of the
+file that JSON paths are on."""
 
 from __future__ import annotations
 
@@ -156,7 +156,8 @@ def events_of(source: str, frames: Iterator[Frame]) -> Iterator[Event]:
 MOST_BYTES = 8 * 1024 * 1024
 """Larger bodies are not searched for lines."""
 MOST_VIOLATIONS = 100
-"""Of one conversation that are searched for; more have their canonical places."""
+"""The most violations of one conversation that are located in the file; others have canonical
+paths."""
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:\n]|[^\s{}\[\],:"]++', re.DOTALL)
 _BLOCK = re.compile(r"(\$(?:\.\w+)?(?:\[\d+\])?)\.content\[\d+\]")
 
@@ -177,7 +178,7 @@ class _Open:
     def __init__(self, branch: _Branch | None, is_list: bool) -> None:
         self.branch = branch
         self.number = 0 if is_list else None
-        """Of the next item of a list."""
+        """The number of the next item of a list."""
 
 
 def lines_of(data: bytes, places: Sequence[Place]) -> list[int | None]:

@@ -62,7 +62,7 @@ TOLD = 20
 
 
 def rules_of(patterns: Iterable[str]) -> Rules:
-    """The rules with patterns of one's own; wrong usage if one of them is none."""
+    """The rules with the user's patterns; a usage error if one of them is invalid."""
     try:
         return Rules(patterns=tuple(_own(at, text) for at, text in enumerate(patterns, 1)))
     except (PatternError, ValueError) as error:
@@ -149,14 +149,14 @@ class Hiding:
         return same
 
     def lines(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """A file of JSON Lines as it is, but for what is taken out."""
+        """Lines of a JSON Lines file, redacted and otherwise unchanged."""
         data = b"".join(pieces)
         done = redact_lines(data.split(b"\n"), self.rules)
         self.findings += done.findings
         yield b"\n".join(done.value)
 
     def tell(self) -> None:
-        """What was taken out, and where; never the thing itself."""
+        """Report what was removed, and where; never the value itself."""
         if not self.findings:
             click.echo("Nothing was redacted.", err=True)
             return
@@ -176,7 +176,7 @@ def _all(transcript: Transcript) -> Iterator[Transcript]:
 
 
 def _redacted_messages(transcript: Transcript) -> Iterator[Message]:
-    """Of all branches; the same message may come again."""
+    """The messages of all branches, redacted; a message may come more than once."""
     yield from transcript.messages
     for branch in transcript.branches:
         yield from branch.messages
@@ -306,7 +306,7 @@ HTML: Final = "html"
 
 
 def targets() -> list[str]:
-    """What a session can be written as, beside the formats of other agents."""
+    """The targets of a session, apart from the formats of other agents."""
     return [JSONL, MARKDOWN, HTML, *formats.names()]
 
 
@@ -390,7 +390,7 @@ def _page(store: Store, row: SessionRow, options: ExportOptions, report: Report)
 
 
 def _answers(store: Store, id: str) -> Iterator[dict[str, Any]]:
-    """What the trace says of the answers of a session."""
+    """The events of a session's answers in the trace."""
     after = 0
     while events := store.events(id, after, PAGE, ["llm.call_completed"]):
         after = events[-1].seq

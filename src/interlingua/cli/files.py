@@ -23,7 +23,7 @@ HEAD = 64 * 1024
 CHUNK = 64 * 1024
 
 Shape = Literal["json", "lines", "stream", "text", "empty"]
-"""One JSON value; a value a line; a recorded stream; text that is none of these; nothing."""
+"""One JSON value; a value a line; a recorded stream; other text; nothing."""
 
 
 class Packing(NamedTuple):
@@ -170,7 +170,7 @@ class _Unpacking(io.RawIOBase):
 
 
 FOLDER_SUFFIXES = (".json", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson", ".sse")
-"""How the names of files end that are read in a folder."""
+"""Suffixes of the files that are read in a folder."""
 
 
 def all_files(names: tuple[str, ...], suffixes: tuple[str, ...] = FOLDER_SUFFIXES) -> list[str]:
@@ -227,7 +227,7 @@ BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r\n" + BOM
 _FRAME = re.compile(rb"(data|event|id|retry)?:")
 _ARRAY = re.compile(rb'\[\s*\{\s*"candidates"')
-"""How Gemini's streams begin that are no server-sent events."""
+"""The beginning of Gemini's streams that are not server-sent events."""
 
 
 def shape_of(head: bytes, is_whole: bool) -> Shape | None:
@@ -315,7 +315,7 @@ def written(file: str | None) -> Iterator[Put]:
 
 
 def _umask() -> int:
-    """Asking for it means to set it."""
+    """The umask; reading it needs setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

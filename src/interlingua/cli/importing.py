@@ -220,7 +220,7 @@ class _StoredBranch(NamedTuple):
     ids: list[str | None]
 
     def shared(self, other: Sequence[Message]) -> int:
-        """How many messages two branches begin with alike."""
+        """The number of leading messages that two branches share."""
         pairs = enumerate(zip(self.messages, other, strict=False))
         return next((at for at, (a, b) in pairs if not _same(a, b)), min(len(self.ids), len(other)))
 
@@ -480,14 +480,14 @@ def _model(messages: Sequence[Message]) -> str | None:
 
 
 PROVIDERS = {"openai-chat": "openai", "openai-responses": "openai"}
-"""Who is meant where a format does not say; other dialects are named like their provider."""
+"""The provider of a format that names none; other dialects are named like their provider."""
 LONGEST_NAME = 60
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,199}")
 """Ids that are harmless in paths, addresses and terminals."""
 
 
 class Counts(msgspec.Struct):
-    """What was imported, and what a session has no place for."""
+    """Counts of an import, and of data that a session cannot hold."""
 
     sessions: int = 0
     messages: int = 0
@@ -534,7 +534,7 @@ class SessionImporter:
         return "; ".join(problem for problem in (ended, failed) if problem) or None
 
     def finish(self) -> str | None:
-        """What waits is written; gives what is wrong with it, if anything."""
+        """Write the pending conversation; returns its problem, if any."""
         return self._tried(self._end)
 
     def _tried(self, work: Callable[[], None]) -> str | None:
@@ -694,7 +694,7 @@ class SessionImporter:
         self._count(request, len(messages))
 
     def _known_exchanges(self) -> Counter[str]:
-        """How often each conversation was imported before; those of this import do not count."""
+        """How often each conversation was imported before; this import does not count."""
         if self._exchanges is None:
             policies = [row.routing_policy or {} for row in all_sessions(self.store)]
             ids = [each[IMPORTED]["id"] for each in policies if IMPORTED in each]

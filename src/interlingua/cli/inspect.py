@@ -79,7 +79,7 @@ def command(
 def _each(
     name: str, source: str, kind: str | None, lines: bool, among_others: bool
 ) -> Iterator[InspectedConversation | InterlinguaError]:
-    """What is in a file; if it is one of several, with its name, also of an error."""
+    """Inspect the contents of a file; with its name if it is one of several."""
     try:
         with opened(name) as input:
             for found in _all(input, source, kind, lines):
@@ -93,7 +93,7 @@ def _each(
 
 
 class InspectedConversation(NamedTuple):
-    """A conversation, and what it was read from."""
+    """A conversation, and the source that it was read from."""
 
     source: str
     what: str
@@ -109,7 +109,7 @@ class InspectedConversation(NamedTuple):
 def _all(
     input: Input, source: str, kind: str | None, lines: bool
 ) -> Iterator[InspectedConversation | InterlinguaError]:
-    """What is in a file; what cannot be read of one among many lines is an error in its place."""
+    """The contents of a file; an unreadable line among many is an error in its place."""
     shape = "stream" if kind == "stream" else shape_of(input, lines)
     if shape == "stream":
         yield _folded(input, source)
@@ -290,7 +290,8 @@ def _checked(
 
 
 def check(name: str, body: Body, source: str, kind: str) -> list[str]:
-    """What is wrong: the first difference on the way home, as a JSON pointer, and the like."""
+    """The problems of a body: the first difference after a round trip, as a JSON pointer, and
+    others."""
     if source not in dialects():
         raise click.UsageError(f"it is {source}, and {NO_LAWS}")
     from interlingua.cli.documents import changed_line

@@ -1,4 +1,4 @@
-"""`interlingua keys`: who may use the gateway, for what, and for how much."""
+"""`interlingua keys`: keys of the gateway, their permissions and spending caps."""
 
 from __future__ import annotations
 
@@ -93,14 +93,14 @@ AMOUNT, COUNT, SPAN = _Amount(), _Count(), _Span()
 
 
 def amount(spent: Decimal, cap: Decimal | None) -> str:
-    """What was spent, and of how much."""
+    """The amount spent, and its cap."""
     if cap is None:
         return dollars(spent) if spent else ""
     return f"{dollars(spent)} of {dollars(cap)}"
 
 
 class Spending(NamedTuple):
-    """What an owner has spent or set aside, in dollars."""
+    """Dollars that an owner has spent or reserved."""
 
     day: Decimal = Decimal(0)
     week: Decimal = Decimal(0)
@@ -529,7 +529,7 @@ def list_(as_json: bool, address: str | None) -> None:
 
 
 def owner_names(store: Store, what: str) -> dict[str | None, str]:
-    """What the keys, users or teams of the gateway are called, by their ids."""
+    """The names of the gateway's keys, users or teams, by id."""
     rows = pages(_lists(store)[what])
     return {row.id: row.name or getattr(row, "email", None) or row.id for row in rows}
 

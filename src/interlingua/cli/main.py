@@ -190,7 +190,7 @@ def unknown(what: str, name: str, known: Sequence[str], listed: bool = True) -> 
 
 
 def problem_of(error: InterlinguaError | OSError) -> str:
-    """What went wrong, in one line; of a file that cannot be used, with its name."""
+    """The error in one line; for an unusable file, with its name."""
     if isinstance(error, InterlinguaError) or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"

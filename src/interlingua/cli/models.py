@@ -1,4 +1,4 @@
-"""`interlingua models`: known models, what they can do and what they cost."""
+"""`interlingua models`: known models, their capabilities and prices."""
 
 from __future__ import annotations
 

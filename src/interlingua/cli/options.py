@@ -173,7 +173,7 @@ def from_option(help: str, many: bool = False) -> Callable[[F], F]:
 
 
 def redact_options(command: F) -> F:
-    """`--redact`, and `--pattern` for what else is to be taken out."""
+    """`--redact`, and `--pattern` for the user's own patterns."""
     pattern = click.option(
         "--pattern",
         "patterns",
@@ -392,15 +392,15 @@ OF_COMMANDS: dict[tuple[str, str], Offer] = {
     ("inspect", "--from"): formats,
     ("transcripts convert", "--to"): written,
 }
-"""Where an option of a command takes others than those of most commands."""
+"""Completions of options whose values differ from those of most commands."""
 ARGUMENTS: dict[str, Offer] = {"session": agent_sessions, "id": sessions, "ids": sessions}
-"""What completes the values of options and arguments of these names."""
+"""Completions of options and arguments, by name."""
 WITHOUT_SESSIONS = ("keys", "users", "teams", "requests")
 """Commands whose ids are not those of sessions."""
 
 
 def attach(command: click.Command, of: str = "") -> None:
-    """Have the values of what a command takes completed; `of` is the group that it is in."""
+    """Attach completions to a command's parameters; `of` is its group."""
     path = f"{of} {command.name}".lstrip()
     if isinstance(command, click.Group):
         for inner in command.commands.values():

@@ -1,4 +1,4 @@
-"""What is in a file that is to be imported: JSON, or JSON Lines of any length.
+"""Reads files to import: JSON, or JSON Lines of any length.
 
 Each item is a session's line, a message, an event, or a whole conversation; a bad one is an error
 with its line, and the reader goes on.
@@ -48,7 +48,7 @@ Found = SessionLine | Message | EventRow | Exchange
 
 
 class Item(NamedTuple):
-    """Something that was found, or what is wrong, and how many bytes of the file it took."""
+    """A conversation that was found, or an error, and the bytes of the file it covered."""
 
     line: int
     found: Found | None
@@ -140,7 +140,7 @@ def _found(data: bytes, parsed: Any, source: str, model: str | None) -> Found:
 
 
 def _ours(data: bytes, parsed: Any) -> Found | None:
-    """What only the canonical form looks like."""
+    """The value if the JSON is in the canonical form."""
     if isinstance(parsed, list):
         if parsed and all(isinstance(part, dict) and "schema_version" in part for part in parsed):
             return Exchange(

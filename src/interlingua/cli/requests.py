@@ -213,7 +213,7 @@ def _follow(store: Store, filter: RequestFilter, limit: int, names: Names, as_js
 def followed(
     store: Store, filter: RequestFilter, after: int, wait: Callable[[float], None] = time.sleep
 ) -> Iterator[RequestRow]:
-    """What is written behind a number, for ever: each once, in order."""
+    """The requests written after a number, for ever: each once, in order."""
     while True:
         last = store.last_request()
         while after < last:

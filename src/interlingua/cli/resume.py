@@ -39,7 +39,7 @@ SESSION = (
 
 
 def known_format(name: str, option: str) -> str:
-    """The name of a format; wrong usage if there is none."""
+    """The name of a format; a usage error if it is unknown."""
     from interlingua.transcripts import formats
 
     known = formats()
@@ -85,7 +85,7 @@ def complain_of_losses(report: Report) -> None:
 
 CHAT = "chat"
 STORE = "store:"
-"""What a session's name begins with that is in the store."""
+"""The prefix of names of sessions in the store."""
 TOLD = 12
 """Losses that are listed one by one."""
 
@@ -216,7 +216,7 @@ def _check(plan: Plan, untested: bool, run: bool) -> None:
 
 
 def _tell(plan: Plan) -> None:
-    """What is about to happen, for people."""
+    """Announce the plan, for people."""
     if not plan.files:
         click.echo(f"It is already a {plan.format.title} session.", err=True)
         return

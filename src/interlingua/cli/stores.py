@@ -1,4 +1,4 @@
-"""What commands on the store share: which store, which session, which message."""
+"""Shared by commands on the store: options for the store, the session and the message."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def usages(
 
 
 def _forked_at(store: Store, session_id: str) -> datetime | None:
-    """When a fork was made; None for what is no fork, or the last that is left of its parent."""
+    """The time of a fork; None for a session that is none, or if its parent is gone."""
     try:
         row = store.session(session_id)
         if row.parent_id is None:

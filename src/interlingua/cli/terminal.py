@@ -1,4 +1,4 @@
-"""How commands show things: tables with colour and bars on a terminal, plain text elsewhere.
+"""Output of commands: tables with colour and bars on a terminal, plain text elsewhere.
 
 `rich` is loaded for a terminal only. Everything that is shown went through `shown`, so that no
 message can move the cursor.

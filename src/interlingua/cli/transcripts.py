@@ -137,7 +137,7 @@ def _message(
 
 
 def _folded(call: ToolUseBlock, result: ToolResultBlock | None) -> str:
-    """A call and what came of it on one line."""
+    """A call and its outcome on one line."""
     arguments = " ".join(labelled_text(call).text.split())
     arguments = arguments if len(arguments) <= _FOLDED else f"{arguments[: _FOLDED - 1]}…"
     return f"▸ {cell(call.name)} {shown(arguments)} → {_outcome(result)}"

@@ -1,4 +1,4 @@
-"""What a call gives back: the response, and how it came about."""
+"""Results of calls: the response, and how it came about."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Answer(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
 
     @property
     def cost(self) -> Decimal | None:
-        """What the answer cost, in US dollars; None where the price or a count is unknown."""
+        """The cost of the answer in US dollars; None if the price or a count is unknown."""
         return None if self.usage is None else self.usage.cost_usd
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ class Run(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
     steps: tuple[Step, ...]
     messages: tuple[Message, ...]
     usage: Usage | None = None
-    """Of all steps together; None where no step reported any."""
+    """Of all steps together; None if no step reported any."""
 
     @property
     def answer(self) -> Answer:
@@ -134,7 +134,7 @@ class Parsed(msgspec.Struct, Generic[T], frozen=True, eq=False):
 
 
 class TokenCount(msgspec.Struct, frozen=True):
-    """Tokens of a prompt, and who counted them."""
+    """The number of tokens of a prompt, and its source."""
 
     tokens: int
     source: Literal["provider", "estimate"]
@@ -168,7 +168,7 @@ _COUNTS = (
 
 
 class Call(msgspec.Struct, frozen=True, eq=False):
-    """One call: what is asked, of which models (the first, then those to fall back to)."""
+    """One call: the request and its models (the first, then the fallbacks)."""
 
     id: str
     models: tuple[str, ...]
@@ -178,7 +178,7 @@ class Call(msgspec.Struct, frozen=True, eq=False):
     deadline: float | None = None
     """Seconds for everything: tries, waits, and the answer."""
     profile: Profile | Literal[False] | None = None
-    """What the first model takes, where it is not what the rules say; False: nothing is fitted."""
+    """The rules of the first model, in place of the known ones; False: nothing is adapted."""
     headers: Mapping[str, str] = {}
     """Sent with every try, beside those that the provider asks for."""
     written_request: WrittenRequest | None = None
@@ -186,12 +186,12 @@ class Call(msgspec.Struct, frozen=True, eq=False):
     caching: Caching | None = None
     """The mode of prompt caching for this call; None is that of the client."""
     targets: Mapping[str, Target] = {}
-    """Where models are asked that have a place of their own, by the names in `models`."""
+    """Explicit targets, by the names in `models`."""
     source: Locator | None = None
     """Finds the places of losses in the dicts that the request was made of."""
 
     def placed(self, report: Report) -> Report:
-        """The report, which finds its places in what the caller passed."""
+        """The report with the places of its losses in the caller's values."""
         if self.source is not None and report.source is None:
             report.source = self.source
         return report

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def with_dropped_thinking(
     response: Response, request: Request, http: HttpRequest, report: Report
 ) -> Report:
-    """The report of a request, with what the provider says it left out of it."""
+    """The report of a request, with the thinking that the provider says it dropped."""
     removed = [
         each for each in response.message.metadata.input_transformations if each.action != "allowed"
     ]
@@ -77,7 +77,7 @@ _NOWHERE = _Place("$", "thinking", None, None)
 
 
 def _sealed(request: Request) -> Iterator[tuple[str, _Place]]:
-    """What only its issuer can read, by its seal, and where it stands."""
+    """Encrypted data by its value, with its position."""
     for number, message in enumerate(request.messages):
         for index, block in enumerate(message.content):
             seal = getattr(block, "signature", None) or getattr(block, "data", None)
@@ -128,7 +128,7 @@ class ErrorReply(NamedTuple):
 
 
 Heard = Callable[[ErrorReply], None]
-"""Is called with an error reply as it came."""
+"""Called with an error reply as received."""
 
 
 class OpenReply(NamedTuple):
@@ -137,7 +137,7 @@ class OpenReply(NamedTuple):
     reply: Reply
     prepared: Prepared
     bound: str = "total"
-    """What to call it when the limit for everything is hit."""
+    """The name of the limit that applies to everything."""
 
     @property
     def target(self) -> Target:
@@ -157,7 +157,7 @@ class OpenReply(NamedTuple):
         return failures.request_id(self.reply.headers, self.prepared.http.secrets)
 
     def failure(self, error: TransportError | ReadError) -> CallError:
-        """What became of the answer, where it broke off or cannot be read."""
+        """The error for an answer that broke off or cannot be read."""
         if isinstance(error, TransportError):
             return self.placed(failures.of_transport(error, self.secrets, self.bound))
         drop_connection(self.reply)
@@ -187,7 +187,7 @@ class OpenReply(NamedTuple):
         raise self.placed(failed)
 
     def read(self, body: bytes) -> Response:
-        """The answer that a body tells, as it was asked for."""
+        """Reads a body into the response to this request."""
         try:
             response = self.prepared.target.dialect.read_response(body)
         except ReadError as error:
@@ -220,13 +220,14 @@ class Asker:
         self._timeout = timeout
         self._fetcher = fetcher
         self._fetched: dict[str, MediaCache] = {}
-        """What was fetched for calls under way, so that another try does not fetch it again."""
+        """Media fetched for calls under way, so that another try does not fetch them again."""
         self.lessons = lessons
         self._prompts: SentPrompts | None = None
-        """What was sent before, to say why the prompt cache was missed."""
+        """Earlier prompts, to explain misses of the prompt cache."""
 
     def target(self, model: str, call: Call) -> Target:
-        """Where a model is asked. A dialect that was asked for is that of the first model."""
+        """The target of a model. A dialect that the caller names applies to the first model
+        only."""
         is_first, found = model == call.models[0], call.targets.get(model)
         if found is None:
             found = self.targets.find(model, call.dialect if is_first else None)
@@ -378,7 +379,7 @@ class Asker:
         raise failed
 
     def _limits(self, target: Target, clock: Clock, stream: bool) -> tuple[Limits, str]:
-        """The limits for one try, and what to call it when the last of them is hit."""
+        """The limits for one try, and the name of the last one to be reached."""
         usual, left = target.provider.timeouts, clock.left()
         total = None if stream else (self._timeout or usual.total)
         bound = "total"
@@ -405,7 +406,7 @@ def _usual_limits(usual: Timeouts, stream: bool) -> Limits:
 
 
 async def _error_body(reply: Reply) -> bytes:
-    """What an error says; of one that breaks off or is too long, as much as there is of use."""
+    """The body of an error; if it breaks off or is too long, its usable part."""
     try:
         return await reply.body(MAX_ERROR_BYTES)
     except (TooLarge, TransportError):

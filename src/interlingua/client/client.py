@@ -1,7 +1,7 @@
 """`AsyncClient`: canonical values in, canonical values out, over HTTP.
 
 A request is written in the dialect of the provider that serves its model, with its history adapted;
-the answer comes back as canonical values with a report of what was lost. Clients are stateless.
+the answer comes back as canonical values with a report of the losses. Clients are stateless.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 NO_WORDS: Mapping[str, Any] = {}
 _NUMBERS = itertools.count(1)
-"""Of calls without a name of their own, in all clients of the process."""
+"""Numbers for calls without a name, across all clients of the process."""
 T = TypeVar("T")
 _ASK = "generate(model, messages)"
 
@@ -252,7 +252,8 @@ class AsyncClient:
                 async for event in stream: ...
                 stream.response()
 
-        `marks` keeps which wire frame each event came from, for who writes the stream home."""
+        `marks` records which wire frame each event came from, to write the stream back
+        unchanged."""
         arguments = (model, messages, tools, options, dialect, deadline, fallbacks, call_id, True)
         call = self.call(*arguments, profile, words, written_request, caching)
         return AsyncStream(self, call, marks)
@@ -502,11 +503,11 @@ _ELSEWHERE = {
     "beta": "parse(model, messages, schema)",
     "generate_stream": "stream(model, messages)",
 }
-"""What other libraries call a method, and ours."""
+"""Method names of other libraries, and ours."""
 
 
 def no_attribute(client: object, name: str) -> AttributeError:
-    """An error that says what is there in place of a method of another library."""
+    """An error that names our method in place of another library's."""
     hint = f"; use client.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
     text = f"{type(client).__name__!r} object has no attribute {name!r}{hint}"
     return AttributeError(text, name=name, obj=client)

@@ -29,7 +29,7 @@ def prepare(request: Request, target: Target, targets: Targets) -> Prepared:
 
 
 def read(body: bytes, target: Target) -> int:
-    """The count that an answer tells."""
+    """The count in a body."""
     what = f"{target.dialect.name} token count"
     name = _counting(target).answer
     try:

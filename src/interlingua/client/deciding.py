@@ -65,7 +65,7 @@ class Place(NamedTuple):
 
 
 def place_of(target: Target) -> Place | None:
-    """Where a model makes decisions; None where a chat model has to."""
+    """The decision endpoint of a model; None if a chat model has to decide."""
     for each in target.provider.decisions:
         if not each.models or any(fnmatchcase(target.name, name) for name in each.models):
             return Place(each.path, FORMS[each.form])
@@ -142,7 +142,7 @@ async def decided(asker: Asker, request: DecisionRequest, target: Target, clock:
 def as_questions(
     questions: QuestionLike | Sequence[QuestionLike] | Mapping[str, QuestionLike],
 ) -> tuple[Question, ...]:
-    """Questions from what programs write: one, several, or several under their names."""
+    """Questions from a program's values: one, several, or several under their names."""
     if not isinstance(questions, str | Question | Mapping | Sequence):
         raise TypeError(f"questions are one, a list or a mapping of names; found {questions!r}")
     if isinstance(questions, Mapping) and "instructions" not in questions:

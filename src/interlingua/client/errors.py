@@ -1,4 +1,4 @@
-"""What can go wrong with a call: one class for each kind of failure that callers treat differently.
+"""Errors of calls: one class for each kind of failure that callers treat differently.
 
     InterlinguaError
     ├── CallError                   a call that gave no whole answer
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class CallError(InterlinguaError):
     """A call that gave no whole answer.
 
-    `partial` is the response as far as it came, `attempts` what was tried before giving up."""
+    `partial` is the response as far as it came, `attempts` the tries before giving up."""
 
     kind: ClassVar[ErrorKind] = ErrorKind.OTHER
 
@@ -64,7 +64,7 @@ class CallError(InterlinguaError):
         self.alternatives = alternatives
         """Models that look like the one that the provider does not know."""
         self.address = address
-        """What was asked, where that may be the wrong address; no part of `problem`."""
+        """The address requested, if that may be the mistake; no part of `problem`."""
 
     def __str__(self) -> str:
         facts = [f"status {self.status}"] if self.status is not None else []

@@ -31,7 +31,7 @@ STATUSES: dict[int, ErrorKind] = {
     413: ErrorKind.CONTEXT_OVERFLOW,
     429: ErrorKind.RATE_LIMIT,
 }
-"""What a status means by itself; others by their class."""
+"""The error of a status by itself; others by their class."""
 REQUEST_IDS = (
     "request-id",  # Anthropic
     "x-request-id",  # OpenAI, OpenRouter and most that are like them
@@ -52,7 +52,7 @@ _KEYS = re.compile(
 )
 BLOT = "[secret]"
 UNKNOWN_MODEL = frozenset({"model_not_found", "unknown_model", "invalid_model"})
-"""Codes for a model that the provider does not know; most say it with status 404."""
+"""Codes for an unknown model; most providers use status 404."""
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
@@ -86,7 +86,7 @@ def kind_of(status: int, reported: ErrorKind | None) -> ErrorKind:
 def of_reply(
     status: int, headers: Mapping[str, str], body: bytes, dialect: Dialect, secrets: Iterable[str]
 ) -> CallError:
-    """The error that a reply with a status other than 200 tells."""
+    """The error for a reply with a status other than 200."""
     wire = _json(body)
     reported = _read(dialect, wire)
     if 300 <= status < 400:
@@ -134,7 +134,8 @@ def of_transport(
 def unreadable(
     error: InterlinguaError, headers: Mapping[str, str], secrets: Iterable[str] = ()
 ) -> ProviderFailure:
-    """An answer of status 200 that is none. The text of a `ReadError` names places, not content."""
+    """The error for an unreadable answer with status 200. The text of a `ReadError` names places,
+    not content."""
     problem = f"could not parse the response ({_type(headers)}): {error}"
     return ProviderFailure(redact(problem, secrets), request_id=request_id(headers, secrets))
 
@@ -152,7 +153,7 @@ def placed(error: CallError, target: Target, sent: HttpRequest | None = None) ->
 
 
 def _may_be_elsewhere(error: CallError) -> bool:
-    """Nothing is there, it moved, or what is there does not answer as a provider does."""
+    """Whether the address may be wrong: nothing is there, it moved, or no provider answers."""
     if error.status is None:
         return isinstance(error, ProviderFailure) and not isinstance(error, TooLargeError)
     return error.status in (404, 405) or 300 <= error.status < 400
@@ -185,7 +186,7 @@ def _json(body: bytes) -> Any:
 
 
 def _read(dialect: Dialect, wire: Any) -> ProviderError | None:
-    """What the dialect's own reader makes of an error body. Google sends it in a list at times."""
+    """Reads an error body with the dialect's reader. Google sometimes sends it in a list."""
     if isinstance(wire, list) and len(wire) == 1:
         wire = wire[0]
     if not isinstance(wire, dict):

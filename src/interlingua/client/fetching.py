@@ -57,7 +57,7 @@ def _tables() -> tuple[list[IPv4Network], IPv6Network, list[IPv6Network]]:
 
 
 def is_public(address: str) -> bool:
-    """Whether it is an address, in the usual spelling, that anybody may be sent to."""
+    """Whether the text is an IP address in the usual spelling, and public."""
     try:
         found = ip_address(address)
     except ValueError:
@@ -101,7 +101,7 @@ _TYPES: dict[type, tuple[str, ...]] = {
         "application/vnd.openxmlformats-officedocument.",
     ),
 }
-"""How the content types begin that a block may have."""
+"""Prefixes of the content types that a block may have."""
 B = TypeVar("B")
 
 
@@ -116,11 +116,11 @@ class FetchedMedia(NamedTuple):
 
 _Key = tuple[type, str]
 MediaCache = dict[_Key, FetchedMedia]
-"""What was fetched already, by the kind of its block and its address."""
+"""Fetched media, by the kind of the block and the address."""
 
 
 class Note(NamedTuple):
-    """What became of one block; `problem` is why it could not be had."""
+    """The outcome for one block; `problem` is why it could not be fetched."""
 
     path: str
     message_id: str | None
@@ -129,7 +129,7 @@ class Note(NamedTuple):
 
 
 class InlinedRequest(NamedTuple):
-    """A request with its media inlined, and what became of each block."""
+    """A request with its media inlined, and the outcome for each block."""
 
     request: Request
     notes: tuple[Note, ...] = ()
@@ -249,7 +249,7 @@ _NO_LIMITS = Limits(None, None, None, None)
 
 
 def _checked(url: str) -> str:
-    """A URL as it may be asked for."""
+    """The URL in the form in which it is requested."""
     if len(url) > _LONGEST_URL or _UNSAFE.search(url):
         raise FetchFailure("not a valid URL")
     try:
@@ -307,7 +307,7 @@ async def _read(reply: Reply, kind: type, allowance: ByteAllowance) -> FetchedMe
 
 
 def _urls_to_fetch(messages: Sequence[Message], profile: Profile) -> dict[_Key, None]:
-    """What has to be fetched, each once, in the order of the request."""
+    """The URLs to fetch, each once, in the order of the request."""
     found: dict[_Key, None] = {}
     for message in messages:
         for block in message.content:

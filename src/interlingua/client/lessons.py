@@ -1,4 +1,4 @@
-"""What refusals have taught this process: a parameter that a model refuses is not sent to it again.
+"""Lessons of refusals, for this process: a parameter that a model refused is not sent to it again.
 
 A lesson belongs to the tenant whose request was refused. Once a second tenant has learned the same,
 it holds for all. Lessons expire, and their number is bounded for each tenant and overall. A file
@@ -46,7 +46,7 @@ _Model = tuple[str, str, str]
 
 
 class Repair(NamedTuple):
-    """A refused request as it may be sent again, and what is learned if that succeeds."""
+    """A refused request in the form to retry, and the lesson if that succeeds."""
 
     prepared: Prepared
     lesson: Lesson | None
@@ -77,7 +77,7 @@ class Lessons:
         return TenantLessons(self, tenant)
 
     def known(self, tenant: str, model: _Model) -> list[Lesson]:
-        """What holds for a tenant's requests to a model."""
+        """The lessons for a tenant's requests to a model."""
         shelves = (self._shared, self._tenants.get(tenant))
         found: dict[Path, Lesson] = {}
         for shelf in shelves:

@@ -44,9 +44,9 @@ CUT = frozenset(
 """Ends after which a call may not be what the model wanted to say."""
 
 Runner = Dispatcher | Callable[[ToolUseBlock], Any] | Mapping[str, Callable[..., Any]]
-"""Who runs tools: a `Dispatcher`; a function of the call; or a function of the input for each tool.
-Functions may be coroutines; others run in a thread. What they give is a result block, text, blocks,
-or a value that becomes JSON."""
+"""Runs tools: a `Dispatcher`; a function of the call; or a function of the input for each tool.
+Functions may be coroutines; others run in a thread. The result is a result block, text, blocks, or
+a value that becomes JSON."""
 
 
 async def run(

@@ -29,12 +29,12 @@ from interlingua.providers.provider import Provider
 MOST_BYTES = 32 * 2**20
 MOST_PAGES = 100
 _ONE_BY_ONE = frozenset({"ollama"})
-"""Providers that tell what a model can do one by one."""
+"""Providers that describe their models one by one."""
 _FIRST = {"anthropic": "limit=1000", "gemini": "pageSize=1000"}
 
 
 class RefreshError(InterlinguaError):
-    """A provider that cannot be asked about its models, or gives no list of them."""
+    """A provider's list of models cannot be read."""
 
     def __init__(self, provider: str, problem: str) -> None:
         self.provider = provider
@@ -45,7 +45,7 @@ class RefreshError(InterlinguaError):
 async def listed_rules(
     provider: Provider, environ: Mapping[str, str] | None = None, transport: Transport | None = None
 ) -> list[Rule]:
-    """What a provider says of its models today."""
+    """The rules in a provider's present list of models."""
     if provider.key not in LISTS:
         known = ", ".join(sorted(LISTS))
         problem = f"its model list has only names; these have more: {known}"
@@ -88,7 +88,7 @@ class _ListReader:
         return [await self._shown(entry) for entry in found] if key in _ONE_BY_ONE else found
 
     async def _shown(self, entry: Any) -> Any:
-        """Ollama tells what a model can do one by one."""
+        """Ollama describes its models one by one."""
         name = entry.get("model") or entry.get("name") if isinstance(entry, dict) else None
         if not isinstance(name, str):
             return entry

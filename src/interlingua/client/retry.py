@@ -1,5 +1,5 @@
-"""When to try again, and how long to wait before; one call, however many tries it takes: retries,
-then the next model, within a deadline, until somebody cancels it."""
+"""Retries: when to try again, and how long to wait before. A call is one, however many tries it
+takes: retries, then the next model, until its deadline or its cancellation."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class Budget:
             return window.firsts, window.retries
 
     def clear(self) -> None:
-        """As if nothing had been asked."""
+        """Forget all calls."""
         with self._lock:
             self._windows.clear()
 
@@ -214,7 +214,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class Clock:
-    """How much of a call's time is left."""
+    """The time that a call has left."""
 
     def __init__(self, seconds: float | None) -> None:
         self.begun = time.monotonic()
@@ -235,7 +235,7 @@ class InFlight:
         self._task: asyncio.Task[object] | None = None
 
     def cancel(self) -> bool:
-        """True the first time. Whoever waits is woken up."""
+        """Cancel; True the first time. Waiters are woken up."""
         if self.is_cancelled:
             return False
         self.is_cancelled = True
@@ -262,7 +262,7 @@ class InFlight:
 
 
 class RetryBudget:
-    """What one call has tried so far, and what it may still take of the budget."""
+    """The tries of one call so far, and its remaining share of the budget."""
 
     _provider = _model = ""
     _retries = 0
@@ -292,7 +292,7 @@ class RetryBudget:
         """When the attempt before it ended."""
 
     def begin(self, model: str, provider: str) -> bool:
-        """Whether this model may be asked, of its provider."""
+        """Whether this model of the provider may be tried."""
         if self._model:
             logger.debug("fallback", extra={"call": self._call.id, "model": model})
             self._retries, self.waited, self._may_reconnect = 0, 0.0, True
@@ -348,7 +348,7 @@ class RetryBudget:
         self.tries.append(Attempt(model, ErrorKind.OTHER))
 
     def error(self) -> InterlinguaError:
-        """What the call failed with."""
+        """The error of the call."""
         if self.failed is None:
             assert self._unset is not None, "a call names a model"
             return self._unset
@@ -356,7 +356,7 @@ class RetryBudget:
         return self.failed
 
     def _again(self) -> bool:
-        """Whether the provider may be asked once more."""
+        """Whether the provider may be tried once more."""
         if self._budget.retry(self._provider):
             return True
         extra = {"call": self._call.id, "provider": self._provider}

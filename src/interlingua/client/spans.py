@@ -91,7 +91,7 @@ class Spans(Middleware):
 
 
 def request_attributes(call: Call) -> dict[str, Any]:
-    """What a span says of a call before it is made."""
+    """The attributes of a call's span before the request."""
     options: Options = call.request.options
     return without_none(
         {
@@ -111,7 +111,7 @@ def request_attributes(call: Call) -> dict[str, Any]:
 
 
 def response_attributes(answer: Answer) -> dict[str, Any]:
-    """What a span says of an answer."""
+    """The attributes of an answer for its span."""
     metadata = answer.message.metadata
     attributes: dict[str, Any] = {
         "gen_ai.response.model": metadata.response_model,

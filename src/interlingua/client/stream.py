@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _GRACE = 0.05
 """Seconds to wait for the end of a finished stream's body, so that its connection can be reused."""
 STREAMS = 4
-"""How much longer than an answer in one piece a stream may be."""
+"""How much longer than a whole answer a stream may be."""
 
 
 class StreamDecoder:
@@ -237,7 +237,7 @@ class AsyncStream:
         return [first, *rest]
 
     def cancel(self) -> bool:
-        """Stop it. Whoever iterates gets an `error` event of kind `cancelled`, then the error."""
+        """Stop it. The iterating code gets an `error` event of kind `cancelled`, then the error."""
         return self._flight is not None and self._final is None and self._flight.cancel()
 
     @property
@@ -247,7 +247,7 @@ class AsyncStream:
 
     @property
     def report(self) -> Report:
-        """What the request could not say; at the end also what the provider left out of it."""
+        """The losses of the request; at the end also what the provider dropped from it."""
         report = self._opened().prepared.report if self._report is None else self._report
         return self.call.placed(report)
 

@@ -94,7 +94,7 @@ _ELSEWHERE = {
     "model": "a model is the first argument of each call",
     "temperature": "options are keywords of each call",
 }
-"""What other clients take."""
+"""Arguments of other libraries' clients."""
 
 
 class Client:
@@ -218,11 +218,11 @@ class Client:
 
             client.parse("local", "A city in France, please.", City).value    # a City
 
-        `OutputError` says what does not fit; see `AsyncClient.parse`."""
+        `OutputError` describes the mismatch; see `AsyncClient.parse`."""
         return self._run(self._client.parse(model, messages, schema, tools, options, **how))
 
     def work(self, make: Callable[[AsyncClient], Coroutine[Any, Any, T]]) -> T:
-        """What a coroutine gives that works with the client inside, done on its loop."""
+        """The result of a coroutine that uses the client inside, run on its loop."""
         return self._run(make(self._client))
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -237,7 +237,7 @@ class Client:
         return thread.run(work)
 
     def _call(self, work: Callable[[], T]) -> T:
-        """What a plain function gives that has to be called on the loop."""
+        """The result of a plain function that has to be called on the loop."""
 
         async def called() -> T:
             return work()

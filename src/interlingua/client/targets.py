@@ -1,4 +1,4 @@
-"""Where a call goes: from a model id to a provider, its dialect, and the HTTP request for it."""
+"""The target of a call: from a model id to a provider, its dialect, and the HTTP request."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from interlingua.providers.read import providers as known_providers
 _MOST = 1000
 """Models whose target and address are cached."""
 AGENT = "interlingua"
-"""How we call ourselves to providers; some turn away who has no name."""
+"""Our User-Agent; some providers turn away requests without one."""
 
 Key = str | Secret | Callable[[], str]
 """A key or a token, or a function that has one, for those that expire."""
@@ -78,13 +78,13 @@ LOCAL = "local"
 
 
 class Prepared(msgspec.Struct, frozen=True, eq=False):
-    """A request ready to be sent, and what it could not say."""
+    """A request ready to be sent, and its losses."""
 
     target: Target
     http: HttpRequest
     report: Report
     answer_adapter: AnswerAdapter | None = None
-    """How to read the answer, where the model had to be asked in another way."""
+    """Translates the answer back if the request was changed for the model."""
     turns: WrittenTurns | None = None
     """The turns of its body, where they are remembered."""
 
@@ -95,7 +95,7 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
 
 OLLAMA = "ollama"
 LEAST_CONTEXT = 4096
-"""The tokens that Ollama gives a model where nobody sets `num_ctx`, on the smallest machine."""
+"""The default context of Ollama without `num_ctx`, on the smallest machine."""
 
 
 def _report_cut(request: Request, target: Target, report: Report) -> None:
@@ -159,7 +159,7 @@ class Targets:
         """Providers whose server may have to be started, or whose credentials have to be fetched,
         before they are asked."""
         self.client_keys = any(each.credentials == "client" for each in providers.values())
-        """Whether some of them are asked with keys of clients of a gateway."""
+        """Whether some of them are called with keys of the gateway's clients."""
         self._logins: dict[str, CloudLogin] = {}
         self._started: dict[str, tuple[str, Secret | None]] = {}
         self._found: dict[tuple[str, str | None, bool], Target] = {}
@@ -256,7 +256,7 @@ class Targets:
             raise failed from error
 
     def _local(self, provider: Provider) -> Address | None:
-        """The bundled local model runs by itself unless somebody says where it is."""
+        """The bundled local model starts by itself unless an address is configured."""
         if self.base_url(provider):
             return None
         from interlingua.local.server import shared
@@ -401,7 +401,7 @@ def _compacting_dialect(target: Target, request: Request) -> str | None:
 
 
 def _with_betas(http: HttpRequest, betas: list[str]) -> HttpRequest:
-    """The same request, and what it has to ask for besides."""
+    """The request with the beta headers that its body needs."""
     already = http.headers.get(HEADER)
     names = [already, *betas] if already else betas
     headers = {**http.headers, HEADER: ",".join(names)}
@@ -409,7 +409,7 @@ def _with_betas(http: HttpRequest, betas: list[str]) -> HttpRequest:
 
 
 def _secrets(known: Credentials, headers: Mapping[str, str]) -> tuple[str, ...]:
-    """What may not be seen of these headers."""
+    """Header values that must not be shown."""
     held = (known.secret, known.session_token)
     texts = [each.reveal() for each in held if each is not None]
     authorization = headers.get("authorization")
@@ -422,23 +422,23 @@ REMEMBERED = 10.0
 MOST_BYTES = 4 << 20
 
 Reached = Mapping[str, tuple[str, ...] | None]
-"""Provider to the names that its server says it has; None where it has all that we know of."""
+"""Each provider's model names as its server lists them; None if it has all known ones."""
 _cache: dict[tuple[str, int], tuple[float, tuple[str, ...] | None]] = {}
 
 
 def askable(targets: Targets) -> list[str]:
-    """Ids of models that can be asked now, those of our lists first."""
+    """Ids of the models usable now, known ones first."""
     return of_reachable(reachable(targets), known_models())
 
 
 def of_reachable(there: Reached, known: Iterable[str]) -> list[str]:
-    """Those of the known ids whose provider has them, and what servers say themselves."""
+    """The known ids that these providers serve, and those that servers list themselves."""
     ours = [id for id in known if there.get(id.partition(":")[0], ()) is None]
     return [*ours, *[f"{key}:{name}" for key, names in there.items() for name in names or ()]]
 
 
 def reachable(targets: Targets) -> Reached:
-    """The providers that can be asked now."""
+    """The providers that are usable now."""
     found: dict[str, tuple[str, ...] | None] = {}
     requests: dict[str, AuthorisedRequest] = {}
     for key, provider in targets.providers.items():
@@ -456,7 +456,7 @@ def reachable(targets: Targets) -> Reached:
 
 
 def _runs_here(provider: Provider) -> bool:
-    """Whether it is a server that anybody may run, and that wants no key."""
+    """Whether it is a server that users run themselves, without a key."""
     return provider.key != LOCAL and any(
         auth.optional or auth.style == "none" for auth in provider.auth
     )
@@ -478,7 +478,7 @@ def _is_configured(targets: Targets, provider: Provider) -> bool:
 
 
 def _list_of(targets: Targets, provider: Provider) -> AuthorisedRequest | None:
-    """Where a server has the list of its models."""
+    """The request for the server's list of models."""
     place = targets.place(provider.key)
     base_url = place if isinstance(place, str) else None
     id, environ = f"{provider.key}:x", targets.environ
@@ -491,7 +491,7 @@ def _list_of(targets: Targets, provider: Provider) -> AuthorisedRequest | None:
 
 
 def _names(ready: AuthorisedRequest) -> tuple[str, ...] | None:
-    """What a server says it has; None where none answers."""
+    """The names in a server's list; None if it does not answer."""
     which = (ready.url, hash(tuple(sorted(ready.headers.items()))))
     at, names = _cache.get(which, (-REMEMBERED, None))
     if time.monotonic() - at >= REMEMBERED:

@@ -61,20 +61,20 @@ class ReplyTimer:
         self.late: str | None = None
         self._give_up = give_up
         self._since = 0.0
-        """When the wait for the next piece began; 0 while nobody waits."""
+        """When the wait for the next piece began; 0 while there is none."""
         self._until = begun + limits.total if limits.total is not None else None
         self._first = begun + limits.first_byte if limits.first_byte is not None else None
         self._idle = limits.idle
         self._timer: asyncio.TimerHandle | Ticker | None = None
 
     def begin(self) -> None:
-        """Somebody waits for the next piece."""
+        """A wait for the next piece begins."""
         self._since = now()
         if self._timer is None:
             self.watch()
 
     def rest(self) -> None:
-        """Nobody waits for the moment."""
+        """The wait is over."""
         self._since = 0.0
 
     def came(self) -> None:
@@ -168,7 +168,7 @@ _NEVER = 1e9  # aiohttp rounds longer timeouts up to whole seconds; this is long
 
 
 Sockets = Callable[[Any], "socket.socket"]
-"""Makes a socket, of what `getaddrinfo` says of an address."""
+"""Makes a socket from an entry of `getaddrinfo`."""
 
 
 class HttpRequest(msgspec.Struct, frozen=True, eq=False):
@@ -405,7 +405,7 @@ class HttpReply:
 
 
 def packing(headers: Mapping[str, str]) -> str:
-    """How a reply is packed, of the ways that we can unpack."""
+    """The content coding of a reply, if we can decode it."""
     packed = headers.get("content-encoding", "").strip().lower()
     if packed not in ENCODINGS:
         raise TransportError("read", f"unknown content encoding {packed[:40]!r}", sent=True)

@@ -1,4 +1,4 @@
-"""How long is waited, and what it means when aiohttp raises something. Nothing of its exceptions is
+"""Time limits of a request, and the errors for exceptions of aiohttp. None of its exceptions is
 passed on: some of them hold the headers of the request, and those hold keys."""
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _LATE = {
 
 
 def failure_of(error: Exception, late: str, begun: bool = False) -> TransportError:
-    """What an exception of aiohttp means. Its text may hold addresses, but never headers."""
+    """The error for an exception of aiohttp. Its text may hold addresses, but never headers."""
     http = aiohttp()
     why = reason(error)
     match error:

@@ -1,4 +1,4 @@
-"""What tokens cost: versioned price tables, exact sums, repricing of history."""
+"""Costs of tokens: versioned price tables, exact sums, repricing of history."""
 
 from interlingua.costs.cost import Cost, UnknownCostError, cost_of, price, priced
 from interlingua.costs.history import Repriced, SpendGroup, cost_by, reprice

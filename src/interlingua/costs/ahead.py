@@ -1,4 +1,4 @@
-"""What the next request of a conversation will read from the cache and cost, before it is sent.
+"""Predicts the cache read and the cost of a conversation's next request, before it is sent.
 
 For the cache simulator, a request is parts in the order in which vendors read them: tools come
 first, then instructions, then the other messages, block by block. A part's key stands for
@@ -144,9 +144,9 @@ class Ahead(NamedTuple):
     cost_usd: Decimal | None
     sure: bool
     reason: str | None = None
-    """Why nothing of it is read from the cache, where the rules say so."""
+    """Why nothing of it is read from the cache, if a rule decides that."""
     unknown: tuple[str, ...] = ()
-    """What the prediction does not know."""
+    """Unknown parts of the prediction."""
 
     @property
     def text(self) -> str:

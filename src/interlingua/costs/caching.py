@@ -1,4 +1,4 @@
-"""What vendors' caches do with a sequence of prompts: read, written and fresh tokens of each.
+"""Simulates vendors' caches for a sequence of prompts: read, written and fresh tokens of each.
 
 The rules are data (`data/caching.toml`): minimums, lifetimes, steps, how far back an entry is
 found. What no rule decides is named by `CachePrediction.sure`: a vendor that promises nothing may
@@ -20,7 +20,7 @@ from interlingua.profiles.profile import profile_of
 
 
 class CacheRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the prompts of some models are cached, who says so, and what another source says."""
+    """The caching rule for some models, its source, and the claim of another source."""
 
     id: str
     match: str
@@ -39,7 +39,7 @@ class CacheRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     differs: tuple[str, ...] = ()
 
     def seconds(self, lifetime: str | None) -> float:
-        """How long an entry lives; without a known lifetime, as long as the shortest."""
+        """The lifetime of an entry; the shortest one if it is unknown."""
         known = lifetime if lifetime in self.lifetimes else self.lifetimes[0]
         return seconds_of(known)
 
@@ -88,7 +88,7 @@ class Prompt(NamedTuple):
     answers: Container[int] = ()
     """Which parts, counted from 1, are the model's own answers."""
     lifetime: str | None = None
-    """How long what the vendor marks by itself stays in the cache."""
+    """The lifetime of entries that the vendor marks by itself."""
 
     def tokens(self, length: int) -> float:
         return self.ends[length - 1] if length else 0.0
@@ -110,7 +110,7 @@ class CachePrediction(NamedTuple):
 
 
 class _Entry:
-    """What a cache holds for a key: until when, and for how long each use keeps it."""
+    """The cache entry for a key: its end, and how long each use extends it."""
 
     __slots__ = ("expires", "lifetime")
 
@@ -128,7 +128,7 @@ class CacheSimulator:
         self._entries: dict[Hashable, _Entry] = {}
 
     def send(self, prompt: Prompt, at: float = 0.0) -> CachePrediction:
-        """What the cache does with this prompt at a time in seconds, after all those before it."""
+        """The effect on the cache of this prompt at a time in seconds, after all earlier ones."""
         whole = prompt.tokens(prompt.length)
         if self.rule.finds == "none" or whole < (self.rule.minimum or 0):
             return CachePrediction(0, 0, round(whole))

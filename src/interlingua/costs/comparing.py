@@ -1,7 +1,7 @@
 """Why a prompt cache was missed: a request beside the one before it in the same conversation.
 
-Of each request only digests of its parts are stored: of the tools, the instructions, the options
-that matter, and each message. Cache breakpoints are no part of it, since they move."""
+Only digests of the parts of each request are stored: of the tools, the instructions, the options
+that matter, and each message. Cache breakpoints are excluded, since they move."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ _OPTIONS = {
     "service_tier": "service_tier_changed",
     "tool_choice": "options_changed",
 }
-"""Members of a body beside the prompt, in all dialects, by what their change is called."""
+"""Members of a body beside the prompt, in all dialects, with the names of their changes."""
 _MARKS = {
     b'"cache_control":{': b"}",
     b'"prompt_cache_breakpoint":{': b"}",
     b'{"cachePoint":{': b"}}",
 }
-"""How breakpoints begin and end."""
+"""The beginning and end of breakpoints."""
 _PARTS = b'"content":[{"type":"'
 _ONE_TEXT = re.compile(
     rb'"content":\[\{"type":"(?:text|input_text)","text":("[^"\\]*(?:\\.[^"\\]*)*")\}\]'
@@ -194,7 +194,7 @@ def _with_plain_text(part: bytes) -> bytes:
 
 
 class _Conversation:
-    """What was sent last in a conversation, and what it used."""
+    """The last request of a conversation, and its usage."""
 
     __slots__ = ("names", "prompt", "tokens")
 
@@ -212,9 +212,9 @@ class ComparedPrompt:
         self._before: _Conversation | None = before
         self.key = key
         self.prices: PriceTable | None = None
-        """What a miss costs is said by these, unless others are passed."""
+        """Prices for the cost of a miss, unless others are passed."""
         self.changes = [] if before is None else _changes(before.prompt, prompt)
-        """What differs, and what that is called, the first of which decides."""
+        """The parts that differ, with the names of their changes; the first decides."""
 
     @property
     def is_first(self) -> bool:
@@ -259,7 +259,7 @@ def _silent_reason(before: SentPrompt, prompt: SentPrompt) -> str | None:
 
 
 def _changes(before: SentPrompt, now: SentPrompt) -> list[tuple[str, str]]:
-    """What differs, in the order in which a vendor looks: the name of the change, and the part."""
+    """The differences in the vendor's order: the name of the change, and the part."""
     found: list[tuple[str, str]] = []
     if before.model != now.model:
         found.append(("model_changed", "model"))
@@ -282,7 +282,7 @@ def _changes(before: SentPrompt, now: SentPrompt) -> list[tuple[str, str]]:
 
 
 def _extra_cost(prices: PriceTable, model: str, tokens: int, at: datetime) -> Decimal | None:
-    """What tokens cost that are read anew, beyond what they cost from the cache."""
+    """The extra cost of tokens that are read anew and not from the cache."""
     try:
         fresh = prices.cost(model, input_tokens=tokens, output_tokens=0, at=at).total
         cached = prices.cost(

@@ -1,9 +1,8 @@
 """From tokens to money: exact, by category, never guessed.
 
-A count that nobody reported is unknown, not zero. Without the fresh input or the output there is
-no cost, unless that kind is free. The two cache counts are different: providers leave them out
-when nothing was cached, and then all of the prompt is in the fresh count, so there None adds
-nothing.
+A count that was not reported is unknown, not zero. Without the fresh input or the output there is
+no cost, unless that kind is free. The two cache counts are different: providers leave them out when
+nothing was cached, and then all of the prompt is in the fresh count, so there None adds nothing.
 """
 
 from __future__ import annotations
@@ -167,7 +166,7 @@ def unpriced_parts(
 
 
 def cost_notes(usage: Usage, model: str | None) -> list[str]:
-    """What is to be shown beside a cost: what it lacks, and what the provider reports."""
+    """Notes on a cost: its missing parts, and the cost that the provider reports."""
     lacks = () if usage.cost_usd is None else unpriced_parts(usage, model)
     notes = [f"without {' and '.join(lacks)}, whose price is not known"] if lacks else []
     theirs = reported_cost(usage) if usage.raw is not None else None
@@ -231,7 +230,7 @@ def _add_round(
 
 
 _CATEGORIES = (0, 0, 0, 1, 2, 2, 2, 3, 3, 3)
-"""Of each count, whether it is fresh input, cached input, a cache write or output."""
+"""The category of each count: fresh input, cached input, a cache write or output."""
 _ONE = Decimal(1)
 
 
@@ -313,7 +312,7 @@ def _mode(usage: Usage, id: str, table: PriceTable, unpriced: list[str]) -> Deci
 
 
 def _tools(usage: Usage, id: str, table: PriceTable, unpriced: list[str]) -> Decimal:
-    """What runs of the provider's own tools cost."""
+    """The cost of the provider's own tools."""
     amount = _ZERO
     for kind, count in (usage.tool_uses or {}).items():
         price = table.use(id, kind)

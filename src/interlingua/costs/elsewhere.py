@@ -1,4 +1,4 @@
-"""What sessions would have cost on other models, from what they used on their own.
+"""The cost of sessions on other models, from their recorded usage.
 
 The recorded usage is the anchor. It fixes how many tokens each prompt had, also those of system
 prompts and tools that a file does not hold; the estimator says by which ratio another model counts
@@ -104,7 +104,8 @@ _OTHER = 0.1
 _UNANCHORED = 0.2
 """The part of a prompt by which an estimate alone may be off, without recorded usage."""
 _MOST_SCALE = 1.5
-"""Where a prompt grew by more than its messages explain, the rest is text that no file has."""
+"""The largest correction: beyond it a prompt that grew faster than its messages holds text that no
+file has."""
 _SHRUNK = 0.9
 
 

@@ -1,4 +1,4 @@
-"""Money over many messages: what history would cost by another table, and who spent what.
+"""Costs of many messages: history at the prices of another table, and spending by group.
 
 Both walk their messages once and keep nothing but sums, so they take any iterable, such as one
 read from a store row by row. Nothing is written here.

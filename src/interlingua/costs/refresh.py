@@ -79,7 +79,7 @@ _LITELLM = {
     "vertex_ai-language-models": ("vertex", "vertex_ai/"),
     "xai": ("xai", "xai/"),
 }
-"""Its word for a provider to ours, and what it puts before the names of models."""
+"""LiteLLM's word for a provider to ours, and its prefix of model names."""
 _KEYS = {
     "input": "input_cost_per_token",
     "output": "output_cost_per_token",
@@ -213,7 +213,7 @@ def _genai_entry(rates: Entry, prices: Entry, model: Entry, today: date) -> Entr
 
 
 def _today(prices: Any, today: date) -> Entry:
-    """Of prices of several times, the last that has begun."""
+    """The latest of several dated prices that is in effect."""
     if isinstance(prices, dict):
         return prices
     begun = [each for each in prices if _starts(each) <= today]
@@ -283,7 +283,7 @@ def _with(entry: Entry, modes: Mapping[str, Decimal | None], uses: Mapping[str, 
 
 
 def _factor(base: Mapping[str, Decimal], other: Mapping[str, Decimal]) -> Decimal | None:
-    """What all rates are multiplied by in another mode; None where they are not all alike."""
+    """The factor of all rates in another mode; None if they differ."""
     if not {"input", "output"} <= other.keys() or not base["input"]:
         return None
     factor = (other["input"] / base["input"]).quantize(Decimal("0.001")).normalize()
@@ -350,7 +350,7 @@ def _put(
 
 
 def _rates(entry: Mapping[str, Any]) -> tuple[Decimal, ...]:
-    """What two collections have to agree on: what nearly all requests cost."""
+    """The rates on which two collections have to agree: those of nearly all requests."""
     found = (entry.get(f"{name}{_MTOK}") for name in ("input", "output", "cached_read"))
     return tuple(Decimal(-1) if rate is None else Decimal(str(rate)) for rate in found)
 

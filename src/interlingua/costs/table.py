@@ -77,7 +77,7 @@ class Rates(msgspec.Struct, frozen=True, rename=_RENAME, forbid_unknown_fields=T
 
 
 SHORT_LIFETIMES = frozenset({"5m", "30m"})
-"""How long the cheapest writes stay in a cache."""
+"""Lifetimes of the cheapest cache writes."""
 
 
 def _check(key: str, rate: Decimal | None) -> None:
@@ -149,7 +149,7 @@ class ModelPrice(Period, frozen=True, kw_only=True):
     uses: dict[str, Decimal] = msgspec.field(default={}, name="uses_per_thousand_usd")
     """The same for runs of the provider's own tools."""
     source: str | None = None
-    """Where the figures come from: a word of the table's `sources`, or free text."""
+    """The source of the figures: a word of the table's `sources`, or free text."""
     also: tuple[str, ...] = ()
     """Other names of the model with the same provider."""
     other_periods: tuple[Period, ...] = ()
@@ -275,7 +275,7 @@ class PriceTable:
         return None if extras is None else extras.uses.get(kind)
 
     def find(self, model: str) -> str:
-        """The id of the entry for a model; `UnknownModelError` where there is none."""
+        """The id of a model's entry; raises `UnknownModelError` if there is none."""
         find = self._known.find
         id = find(model, variants=False) or find(resolved(model), variants=False)
         if id is None:
@@ -316,7 +316,7 @@ class PriceTable:
         cache_write_1h_tokens: int = 0,
         at: datetime | date | None = None,
     ) -> Cost:
-        """What these tokens cost. The three input counts are disjoint."""
+        """The cost of these tokens. The three input counts are disjoint."""
         from interlingua.costs.cost import cost_of
         from interlingua.model.metadata import Usage
 

@@ -1,4 +1,4 @@
-"""One folder per wire format, and what they share; called, it returns their names."""
+"""One folder per wire format, and their shared parts; called, it returns their names."""
 
 from __future__ import annotations
 

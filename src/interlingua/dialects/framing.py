@@ -73,7 +73,7 @@ def decoder(dialect: str) -> Decoder:
 
 
 def encoder(dialect: str) -> Callable[[Frame], bytes]:
-    """What makes a frame of a dialect bytes."""
+    """The function that encodes frames of a dialect as bytes."""
     traits = dialect_of(dialect).traits
     encode = ENCODERS[traits.framing]
     return _one_line(encode) if traits.unicode_newlines else encode

@@ -1,5 +1,5 @@
-"""What a gateway has to know of a dialect to serve it to clients, and to pass its answers on as
-they are. A dialect that can be served has a module `front` with a `FRONT` in it.
+"""The record by which the gateway serves a dialect to clients, and passes its answers on unchanged.
+A dialect that can be served has a module `front` with a `FRONT` in it.
 
 Hosts may serve a dialect under paths of their own, and wrap it: Bedrock's `invoke` around the
 Messages API, Vertex's `rawPredict`. A gateway takes the wrapping off what clients send, and puts it
@@ -71,7 +71,7 @@ class Wrapping:
     passes: bool = True
     """Whether a body may go as it is to a provider of the dialect."""
     names_model: bool = False
-    """Whether an opened body says model and stream, which the path said before."""
+    """Whether an unwrapped body has the model and stream that the path has."""
 
     def open(self, body: bytes, headers: Headers, path: RequestPath) -> Opened:
         """`WrappingError` for a body that is no request."""
@@ -137,7 +137,7 @@ _TYPES = {
 }
 """The type of an error by its status."""
 _STATUSES = {401: 403, 529: 503}
-"""Statuses that Amazon does not have, and what it has for them."""
+"""Amazon's substitutes for statuses that it does not have."""
 _EXCEPTIONS = {
     "invalid_request_error": "validationException",
     "rate_limit_error": "throttlingException",
@@ -235,7 +235,7 @@ Action = Literal["generate", "count_tokens", "compact", "embed", "complete", "de
 
 
 class RequestPath(NamedTuple):
-    """What a path asks for. `model` and `stream` are there where the path says them."""
+    """The operation of a path. `model` and `stream` are set if the path has them."""
 
     action: Action = "generate"
     model: str | None = None
@@ -243,7 +243,7 @@ class RequestPath(NamedTuple):
 
 
 class Peek(NamedTuple):
-    """What has to be known of an answer that goes through as it is."""
+    """The facts about an answer that passes through unchanged."""
 
     usage: Usage
     stop_reason: StopReason
@@ -254,9 +254,9 @@ class Ending:
     in them are looked into. One that nothing is known of is taken to be at its end always."""
 
     marks: tuple[bytes, ...] = ()
-    """What is in a frame that may be the last one."""
+    """Byte patterns of a frame that may be the last one."""
     silent: frozenset[bytes] = frozenset()
-    """Those of them that say nothing else."""
+    """Those of them that carry nothing else."""
 
     def __init__(self, answers: int = 1) -> None:
         self.is_reached = not self.marks
@@ -273,7 +273,7 @@ class Ending:
             return  # what we cannot read is the client's business
 
     def _look(self, data: str, name: str | None) -> None:
-        """Whether this frame says it."""
+        """Whether this frame carries it."""
 
     def reach(self, last: bool = True) -> None:
         self.is_reached = True
@@ -314,14 +314,14 @@ class Filler:
 
 
 class Stored(NamedTuple):
-    """How an API keeps its answers, so that later requests go on from them."""
+    """How an API stores its answers, so that later requests continue from them."""
 
     previous: str
     """The member of a request that names the answer it goes on from."""
     keepers: frozenset[str]
     """Providers that keep them themselves."""
     title: str
-    """What it calls an answer, in words for people."""
+    """Its word for an answer, for people."""
     names: tuple[bytes, ...]
     """Members of a request that name what a provider keeps, as they are spelled."""
 
@@ -360,14 +360,14 @@ class Front(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     dialect: str
     provider: str
-    """Whose model a name without a provider is."""
+    """The provider of a model name without one."""
     paths: Mapping[str, Action]
     path: Callable[[str], RequestPath | None] | None = None
     """Reads paths that have more in them, such as a model's name."""
     stream_type: str = "text/event-stream"
     streams_by_default: bool = False
     keep_alive: bytes | None = b": keep-alive\n\n"
-    """What may be sent while there is nothing to say; None where the dialect has nothing."""
+    """Bytes that may be sent during silence; None if the dialect has none."""
     tagged_names: bool = False
     """Names of models have a colon of their own."""
     own_names: re.Pattern[str] | None = None
@@ -375,41 +375,41 @@ class Front(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     needs_id: bool = False
     """Clients expect an id of every answer, and the writer makes none up."""
     usage_on_request: bool = False
-    """A stream tells its usage only to those who ask (`stream_options.include_usage`)."""
+    """A stream has its usage only if the request sets `stream_options.include_usage`."""
     request_id: bytes | None = None
     """A header in which clients look for the id of their request, beside the usual one."""
     headers_up: frozenset[bytes] = frozenset()
-    """What a client may tell a provider of its own dialect; nothing else of its headers goes up."""
+    """Client headers that a provider of the same dialect receives; no others are sent on."""
     error_details: Callable[[str | None, Mapping[str, str]], Wire] = facts_beside
-    """Where the code and the facts of an error of ours go, in what is kept of the dialect."""
+    """The place of our errors' code and facts in the raw data of the dialect."""
     filler: type[Filler] = Filler
     fills_frames: bool = False
     """Whether its filler has something to do in streams."""
     ending: type[Ending] = Ending
     marks: tuple[bytes, ...] = (b'"usage"', b'"error"')
-    """What a frame of a stream has in it that tells usage or an error."""
+    """Byte patterns of frames with usage or an error."""
     speaks: bytes | None = None
-    """What a stream has in it once anything was said, where it may end without that."""
+    """Byte patterns of a stream that has begun to answer, if it may end without that."""
     texts: bytes = b"text"
     """The members that say something in a stream, each thing once: a pattern."""
     peek: Callable[[bytes], Peek | None] | None = None
     """Reads the usual answer no further than has to be."""
     plain: msgspec.json.Decoder[Any] | None = None
-    """Of a request (`PlainRequest`) that a glance is enough for."""
+    """Parses a request (`PlainRequest`) that needs no full reading."""
     unbounded: Mapping[str, str] = {}
-    """Members of requests that no field of ours has and that nobody can limit, in words."""
+    """Members of requests without a field of ours that cannot be limited, in words."""
     repeats_field: Callable[[Any], bool] | None = None
-    """Whether what is left of a request's wire says again what a field of ours says."""
+    """Whether the rest of a request's wire repeats the value of a field of ours."""
     stored: Stored | None = None
-    """How its answers are kept; None where every request has the whole conversation."""
+    """How its answers are stored; None if every request has the whole conversation."""
     counted: str | None = None
-    """What an answer to a count of tokens calls it; None where nobody can ask for one."""
+    """The key of the count in an answer to a count of tokens; None if it has no such endpoint."""
     count_members: Mapping[str, Any] = {}
-    """What else stands in that answer."""
+    """The other members of that answer."""
     to_count: Callable[[bytes], bytes] = as_it_is
     """The request inside the body that is to be counted."""
     wrapping: Wrapping | None = None
-    """What its host puts around requests and answers."""
+    """The wrapping of requests and answers by its host."""
     error_header: str | None = None
     """A header in which a provider names the type of an error."""
     restyle: Callable[[Response], Response] | None = None

@@ -1,4 +1,4 @@
-"""What both APIs of Google's models say alike: labels, where files are, and how tokens add up."""
+"""Shared by both APIs of Google's models: labels, files, and sums of tokens."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def write_labels(options: Options, raw: Raw | None, out: Wire, recorder: LossRec
 # -- files ----------------------------------------------------------------------------------------
 
 FILE_HOSTS = ("https://generativelanguage.googleapis.com/", "files/")
-"""What begins like this is a file of the Files API; every other URI is a URL."""
+"""The prefix of files of the Files API; every other URI is a URL."""
 FILE_PROVIDER = "gemini"
 
 
@@ -70,7 +70,7 @@ def source_of(uri: str) -> Source:
 
 
 def address_of(block: MediaBlock, recorder: LossRecorder) -> str | None:
-    """The URI of a block that is not sent itself; None where nobody here can reach it."""
+    """The URI of a block whose data is not sent; None if it cannot be reached from here."""
     source, uri = block.source, block.source.data or ""
     if source_of(uri) != source:
         if source.kind == "file_id" and source.provider != FILE_PROVIDER:
@@ -127,7 +127,7 @@ class Counts(NamedTuple):
     splits: Mapping[str, Split] = NOTHING
     """Breakdowns of the counts, by their keys."""
     tiers: Mapping[str, TwoWay[str, str]] = NOTHING
-    """The keys that may say which tier served the request, and their words."""
+    """The keys that may name the tier of the request, and their words."""
 
     def read(
         self, wire: Wire, dialect: str, preserved: Preserved | None = None

@@ -1,5 +1,5 @@
-"""What several wires say beside an answer: how probable each token was, why the prompt cache was
-missed, what the provider removed from the input."""
+"""Metadata of answers that several wires have: token probabilities, the cause of a cache miss,
+removed parts of the input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from interlingua.model.reasons import Reason, because
 
 _NUMBERED = frozenset({"gemini", "cohere"})
 _SPELLED_BY = _NUMBERED | {"openai-chat", "openrouter", "openai-responses", "ollama"}
-"""Whose answers have tokens. Others that a message may be ascribed to spoke by one of these."""
+"""The dialects whose answers have tokens. Other names of a message's source stand for one of
+these."""
 
 
 _KEYS = ("token", "logprob", "bytes")

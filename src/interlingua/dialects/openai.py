@@ -1,6 +1,6 @@
-"""What Chat Completions and the Responses API say alike: what went wrong, what an answer or a free
-text has to look like, log probabilities, and which text is plain. Words are those of the Python
-package `openai` 3.49.0 and of recorded answers of other hosts (read 2026-11).
+"""Shared by Chat Completions and the Responses API: errors, formats of answers and free text, log
+probabilities, and plain text. Words are those of the Python package `openai` 3.49.0 and of recorded
+answers of other hosts (read 2026-11).
 
 Error bodies have the shapes that their hosts answer with:
 
@@ -9,8 +9,7 @@ Error bodies have the shapes that their hosts answer with:
     {"error": "…", "code", …}                             xAI and others
     {"detail": "…"} or a list of problems                 FastAPI
 
-Under which key the text stands of an error that is the body itself, no field can tell
-(`$form.text`).
+The key of the text in an error that is the body itself is spelling (`$form.text`).
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ ERROR_STATUS: TwoWay[int, ErrorKind] = TwoWay(
 
 OVERFLOW_SIGNS = ("context length", "context size", "context window", "maximum context")
 AUTH_SIGNS = ("api key", "unauthorized", "authentication")
-"""What messages speak of, in lower case, where no word and no number says it."""
+"""Phrases of messages about authentication, in lower case, for errors without a code."""
 _VAGUE = frozenset({ErrorKind.INVALID_REQUEST, ErrorKind.OTHER})
 
 
@@ -217,7 +216,7 @@ def explicit_cache_options() -> Field:
 
 
 def grammar_field(*, inside: bool) -> Field:
-    """What the free text that a tool takes has to look like; that it may be any is spelling."""
+    """The grammar of a tool's free text; an explicit "any text" is spelling."""
 
     def read(value: Any) -> Reading:
         if value == {"type": "text"}:
@@ -259,7 +258,7 @@ _BESIDE = "$status"
 """Stands among the words of an error for the HTTP status that a body has beside it."""
 _STATUS = (_BESIDE, "code", "raw_status_code", "status_code", "status", "statusCode")
 _NULLS: Wire = {"param": None, "code": None}
-"""What is said even where there is nothing to say."""
+"""Fields that are written even if they are null."""
 _ATTRS = ("kind", "message", "code", "status")
 
 

@@ -1,6 +1,6 @@
-"""Token counts as Chat Completions and the Responses API tell them. On the wire the prompt includes
-what was cached, and the output the reasoning; some hosts leave the reasoning out of the output,
-which the total tells."""
+"""Token counts of Chat Completions and the Responses API. On the wire the prompt includes cached
+tokens, and the output the reasoning; some hosts leave the reasoning out of the output, which the
+total shows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SERVED_TIERS: Final[TwoWay[str, str]] = TwoWay(
 )
 """The tier that served a request, beside the usage."""
 _INSIDE: Final[TwoWay[str, str]] = TwoWay({"standard": "default", "priority": "priority"})
-"""The same in the usage, as Mistral says it (`mistralai` 3.7.0, read 2026-11-18)."""
+"""The same inside the usage, as Mistral has it (`mistralai` 3.7.0, read 2026-11-18)."""
 
 
 def by_modality(attr: str) -> Split:
@@ -88,7 +88,7 @@ class Counts:
         self.usual = (
             {FORM: {"inside": {self.inputs: {"absent": [_CACHE_WRITE]}}}} if demanded else None
         )
-        """What is kept of a usage without tokens written to the cache, as most are."""
+        """The raw data of a usage without cache writes, as most are."""
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def _read_splits(usage: Usage, own_raw: Wire, dialect: str, words: Counts) -> Us
 
 
 def _without(own_raw: Wire, path: tuple[str, ...], split: Split) -> Wire:
-    """What no count holds, without the counts of a breakdown."""
+    """The members that no count holds, without the counts of a breakdown."""
     key, *others = path
     inner = own_raw[key]
     if others:
@@ -138,7 +138,7 @@ def _without(own_raw: Wire, path: tuple[str, ...], split: Split) -> Wire:
 
 
 def read_tier(usage: Usage, wire: Wire, words: TwoWay[str, str] = SERVED_TIERS) -> Usage:
-    """The usage with the tier that stands beside it; the same where there is none."""
+    """The usage with the tier that stands beside it; unchanged if there is none."""
     tier = wire.get("service_tier")
     if type(tier) is not str or usage.service_tier is not None or words.read(tier) is None:
         return usage
@@ -146,7 +146,7 @@ def read_tier(usage: Usage, wire: Wire, words: TwoWay[str, str] = SERVED_TIERS) 
 
 
 def write_tier(usage: Usage, dialect: str, out: Wire, recorder: LossRecorder) -> None:
-    """Say beside the usage which tier served the request, unless the usage says it."""
+    """Write the tier of the request beside the usage, unless it is inside."""
     tier = usage.service_tier
     if tier is None or _tier_inside(usage, dialect) is not None:
         return
@@ -157,7 +157,7 @@ def write_tier(usage: Usage, dialect: str, out: Wire, recorder: LossRecorder) ->
 
 
 def _read_plainly(wire: Wire, dialect: str, words: Counts) -> Usage | None:
-    """Usage as OpenAI itself says it, with numbers that add up; None for any other."""
+    """A usage in OpenAI's own form, with numbers that add up; None for any other."""
     prompt, output, total = wire.get(words.prompt), wire.get(words.output), wire.get(TOTAL)
     if not (type(prompt) is int and type(output) is int and total == prompt + output):
         return None
@@ -239,7 +239,7 @@ def _read_slowly(wire: Wire, dialect: str, words: Counts) -> tuple[Usage, Diagno
 
 
 def _left(prompt: int | None, output: int | None, total: int) -> int:
-    """The count that is missing, where the other one is there and the total tells it; else 0."""
+    """The missing count, if the other one and the total are there; else 0."""
     known = output if prompt is None else prompt
     if known is None or known < 0 or (prompt is not None and output is not None):
         return 0
@@ -289,7 +289,7 @@ def _parts(wire: Wire, words: Counts, spelling: Wire) -> dict[str, int]:
 def _oddity(
     prompt: int | None, output: int | None, total: int | None, parts: dict[str, int], words: Counts
 ) -> str | None:
-    """What is odd about the numbers."""
+    """The inconsistency of the numbers, if any."""
     prompt, output = prompt or 0, output or 0
     if min(prompt, output, *parts.values()) < 0:
         return "a count is negative"
@@ -336,7 +336,7 @@ def _disjoint(prompt: int | None, output: int | None, parts: dict[str, int]) -> 
 
 
 def write_usage(usage: Usage, dialect: str, words: Counts, recorder: LossRecorder) -> Wire | None:
-    """The wire's usage; None where nothing is known of it."""
+    """The wire's usage; None if no count is known."""
     counts = astuple(usage)
     fresh, output, _, _, thought = counts[:5]
     is_plain = counts[5:] == _COUNTS_ALONE and fresh is not None and output is not None
@@ -354,7 +354,7 @@ def write_usage(usage: Usage, dialect: str, words: Counts, recorder: LossRecorde
 
 
 def _tier_inside(usage: Usage, dialect: str) -> str | None:
-    """The tier as the usage itself says it, where it was read there and has a word for it."""
+    """The tier inside the usage, if it was read there and has a word."""
     if "tier" not in spelling_in(raw_of(dialect, usage.raw)):
         return None
     return _INSIDE.write(usage.service_tier or "")
@@ -397,7 +397,7 @@ def _still_says(usage: Usage, wire: Wire, dialect: str, words: Counts) -> bool:
 
 
 def _write_plainly(counts: tuple[Any, ...], words: Counts, filled: Collection[str]) -> Wire:
-    """Nothing but counts; `filled` are those that are 0 where nobody knows them."""
+    """Only counts; `filled` are those written as 0 because they are unknown."""
     fresh, output, cached, written, thought = counts[:5]
     prompt = fresh + (cached or 0) + (written or 0)
     wire: Wire = {words.prompt: prompt, words.output: output, TOTAL: prompt + output}

@@ -1,7 +1,7 @@
-"""The pages of `docs/dialects`: one for each dialect, and the matrix of what survives.
+"""Writes the pages of `docs/dialects`: one for each dialect, and the matrix of supported features.
 
-They are made from one small value for each thing that a conversation may say, and what becomes of
-it between any two dialects: found by saying it, not written down.
+They are made from one small value for each feature of a conversation, and its outcome between any
+two dialects: found by converting it, not written down.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ from interlingua.model.metadata import MessageMetadata, StopReason, Usage
 from interlingua.model.tools import Grammar, ToolDefinition
 
 Word = Literal["kept", "changed", "lost", "-"]
-"""`-`: the source cannot say it in the first place."""
+"""`-`: the source has no such feature."""
 
 
 class Fate(NamedTuple):
-    """What becomes of a thing; one that is changed may arrive without some of its fields."""
+    """The outcome of a feature; one that is changed may arrive without some of its fields."""
 
     word: Word
     without: tuple[str, ...] = ()
@@ -72,11 +72,11 @@ MODELS = {
     "openrouter": "openai/gpt-4.1",
     "cohere": "command-a-03-2025",
 }
-"""The model that each dialect is asked for: one that takes every option of its API."""
+"""The target model of each dialect: one that takes every option of its API."""
 _WHOLE = re.compile(r"\$(\.options\.\w+|\.continues|\.message|.*(content|tools|messages)\[\d+\])")
 """Paths of things that are there or not; below them are their fields."""
 _DEMANDED = "$.options.max_output_tokens"
-"""What has to be made up for some dialects whatever else is said."""
+"""Values that some dialects require in every request."""
 
 _PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
 _PDF = "JVBERi0xLjQK"
@@ -232,7 +232,7 @@ PROBES: tuple[Probe, ...] = (
 
 
 def fate(probe: Probe, source: str, target: str) -> Fate:
-    """What becomes of a probe that is said in one dialect and then retold in another."""
+    """The outcome of a probe that is written in one dialect and then converted to another."""
     value = _probe_value(probe.value, dialect_of(source))
     if value is None:
         return Fate("-")
@@ -247,7 +247,7 @@ def own_fate(probe: Probe, name: str) -> Fate:
 
 
 def _probe_value(value: Request | Response, source: Dialect) -> Request | Response | None:
-    """The probe as the source says it; None where the source cannot."""
+    """The probe as the source expresses it; None if it cannot."""
     try:
         if isinstance(value, Request):
             written = source.write_request(value)
@@ -282,7 +282,7 @@ def written_for(
 
 
 def own_reasons(probe: Probe, name: str) -> list[str]:
-    """What a dialect reports about it, each sentence once."""
+    """The losses that a dialect reports for it, each sentence once."""
     model = MODELS.get(name) if isinstance(probe.value, Request) else None
     source = None if isinstance(probe.value, Request) else name
     report = written_for(probe.value, name, source, model, None if model else False).report
@@ -381,7 +381,7 @@ print(result.json().decode())
 
 
 def _sources(dialect: Dialect) -> list[str]:
-    """What the tables were read from, and when."""
+    """The sources of the tables, and their dates."""
     tables = import_module(f"{dialect.package}.tables")
     _, *sources = inspect.cleandoc(tables.__doc__ or "").split("\n\n")
     text = " ".join(" ".join(each.split()) for each in sources)
@@ -416,7 +416,7 @@ def _block(lines: list[str]) -> str:
 
 
 def _features(name: str) -> list[str]:
-    """Features by what becomes of them, with the reasons that the report has."""
+    """Features by outcome, with the reasons in the report."""
     fates = [(probe, own_fate(probe, name)) for probe in PROBES]
     kept = [probe.name for probe, fate in fates if fate.word == "kept"]
     parts = ["## What is supported", "\n".join(f"- {name}" for name in kept)]
@@ -437,7 +437,7 @@ def _words(module: ModuleType) -> list[str]:
 
 
 def matrix() -> str:
-    """What survives from each dialect to each, found by saying it."""
+    """The features that survive from each dialect to each, found by converting them."""
     names = dialects()
     parts = [
         "# What survives",
@@ -456,7 +456,7 @@ def matrix() -> str:
 
 
 def survivors(source: str, target: str) -> dict[str, Fate]:
-    """What becomes of each feature of one dialect in another, by the feature's name."""
+    """The outcome of each feature of one dialect in another, by the feature's name."""
     fates = {probe.name: fate(probe, source, target) for probe in PROBES}
     return {name: each for name, each in fates.items() if each.word != "-"}
 

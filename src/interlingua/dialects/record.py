@@ -35,8 +35,8 @@ Framing = Literal["sse", "ndjson", "aws"]
 
 
 ReadMore = Callable[[list[Any], list[Message], Any], Iterator[Any]]
-"""Reads wire messages behind those of a list, and appends to it; with what it yielded behind the
-last one, and yields behind each what the next has to be told, or `WITHIN`."""
+"""Reads wire messages after those of a list, and appends to it; takes the state that it yielded
+after the last one, and yields after each the state for the next, or `WITHIN`."""
 
 
 class Breakpoint(NamedTuple):
@@ -52,10 +52,10 @@ for the message differs in more than that."""
 
 
 class Counting(NamedTuple):
-    """How the tokens of a prompt are counted where it will be read."""
+    """How the tokens of a prompt are counted for this dialect."""
 
     answer: str
-    """What the answer calls the count."""
+    """The key of the count in the answer."""
     without: frozenset[str] = frozenset()
     """Members of a request that a count does not take."""
     wrapped: Callable[[Wire, str], Wire] | None = None
@@ -63,11 +63,11 @@ class Counting(NamedTuple):
 
 
 class HostVariant(Protocol):
-    """How one service differs from its dialect; what is not named here only the dialect reads."""
+    """How one service differs from its dialect; fields that are not here only the dialect reads."""
 
     @property
     def stream_usage(self) -> bool:
-        """Reports token counts in a stream only when asked to."""
+        """Streams have token counts only on request."""
 
     @property
     def replay(self) -> str:
@@ -92,10 +92,11 @@ class ThinkingBinding(NamedTuple):
 
 
 class Traits(NamedTuple):
-    """What others need to know about a dialect; its readers and writers know the rest."""
+    """The traits of a dialect that other modules need; its readers and writers know the rest."""
 
     family: str | None = None
-    """Whose signatures and encrypted thinking it takes; None where it takes nobody's."""
+    """The group of issuers whose signatures and encrypted thinking it accepts; None accepts
+    none."""
     hoists_instructions: bool = False
     """Leading instructions go to a field of their own."""
     developer: bool = False
@@ -107,7 +108,7 @@ class Traits(NamedTuple):
     optional_ids: bool = False
     """Calls need no id; made-up ones are not written."""
     result_media: frozenset[str] = frozenset()
-    """What a tool result may hold beside text."""
+    """The media that a tool result may hold beside text."""
     result_texts: bool = False
     """A document that is text may stand in a tool result as a document."""
     error_flag: bool = True
@@ -121,13 +122,13 @@ class Traits(NamedTuple):
     task_budget: bool = False
     """Takes a budget of tokens for a whole task."""
     stored_metadata: bool = False
-    """Takes metadata only with an answer that it is asked to store."""
+    """Accepts metadata only with an answer that is to be stored."""
     orders_properties: bool = False
     """Its schemas may say in which order properties come (`propertyOrdering`)."""
     speaks: bool = False
     """Its answers may be sound."""
     choices: frozenset[Literal["none", "one", "some"]] = frozenset({"none", "one", "some"})
-    """What a tool choice can forbid: all calls, all but those of one tool, all but some."""
+    """Restrictions of a tool choice: no calls, calls of one tool only, or calls of some."""
     defines_called: bool = False
     """Refuses calls in the history unless it is given tools."""
     schema_keywords: frozenset[str] | None = None
@@ -135,7 +136,7 @@ class Traits(NamedTuple):
     call_signature: Callable[[str | None], str | None] | None = None
     """For a model: what to send as the signature of a call that has none, if it insists on one."""
     metadata: str | None = None
-    """What it calls the caller's own words about a request; None where it has no place for them."""
+    """Its key for the caller's metadata; None if it has none."""
     allowed_text: Literal["any", "answers", "visible"] = "any"
     """The texts that a request may hold: any, no empty one of a model, or none that is blank."""
     begins_with_model: bool = True
@@ -148,7 +149,7 @@ class Traits(NamedTuple):
     """A stream may go on after it told why it stopped: it is whole when the connection ends, if
     that is in good order."""
     messages_apart: bool = False
-    """A stream may tell several messages, each with its own beginning and end."""
+    """A stream may carry several messages, each with its own beginning and end."""
     closes_blocks: bool = False
     """In its streams nothing can be added to a block that has ended."""
     compactions: bool = False
@@ -156,51 +157,51 @@ class Traits(NamedTuple):
     shows_summaries: bool = False
     """Compacted history shows its summary to the client; without one it counts as failed."""
     changes: frozenset[str] = frozenset()
-    """What of `Changes` an instruction in mid-conversation can say."""
+    """The `Changes` that an instruction in mid-conversation can express."""
     changes_inside: bool = False
     """Changes may stand in the midst of a turn, between calls and results."""
     defers_added: bool = False
     """A tool that is added later is declared at the start, and deferred until then."""
     framing: Framing = "sse"
-    """How the frames of its streams are told apart."""
+    """The framing of its streams."""
     unicode_newlines: bool = False
     """Its clients end a line at every mark that Unicode calls a line end."""
     relays_signatures: bool = False
     """It hands on what others signed; each piece names its issuer."""
     needs_limit: bool = False
-    """A request has to say how long an answer may be."""
+    """Requests must have an output limit."""
     sampling_by_model: bool = False
-    """Sampling is said only to models that are known to take it."""
+    """Sampling options are sent only to models that are known to accept them."""
     adaptive_thinking: bool = False
     """A model may be left to find its own budget for thinking."""
     effort_key_varies: bool = False
-    """Where effort stands depends on the model."""
+    """The place of the effort depends on the model."""
     code_calls: bool = False
     """Tools may be called by code that the service runs."""
     free_text_tools: bool = False
-    """Knows tools that take free text; others are told of an object that holds it."""
+    """Has tools that take free text; for others such a tool takes an object with the text."""
     instruction_roles: bool = False
     """Instructions are messages of one of two roles."""
     hosts: Hosts | None = None
-    """The services that speak it with field names of their own; None where there are none."""
+    """The services that use it with field names of their own; None if there are none."""
     binding: ThinkingBinding | None = None
     """Which models bind their thinking to the history before it."""
     asks_for_thinking: Wire | None = None
-    """What a request says to be given sealed thinking, where that is not given unasked."""
+    """The request member that makes it return encrypted thinking, if it must be requested."""
     hour_cache: bool = False
-    """Its usage tells apart what is cached for an hour (`usage.hour_cache_tokens`)."""
+    """Its usage separates tokens that are cached for an hour (`usage.hour_cache_tokens`)."""
     betas: bool = False
     """Some features of a request have to be named by a header (`request.betas_of`)."""
     paths: Mapping[str, Any] = MappingProxyType({})
-    """Where a server that speaks it is usually asked."""
+    """The usual paths of a server of this dialect."""
     messages: str = "messages"
-    """Where a request has its messages."""
+    """The path of the messages in a request."""
     models_path: str | None = None
-    """Where it is asked for its models."""
+    """The path of the list of models."""
     model_prefix: str = ""
-    """What may stand before a model's name, and does not in an address."""
+    """An optional prefix of a model's name that an address does not have."""
     counting: Counting | None = None
-    """How it counts tokens; None where it does not."""
+    """Its endpoint for counting tokens; None if it has none."""
 
 
 _NO_VALUE = "{} takes {}; found {}: il.convert takes JSON and objects of SDKs"
@@ -266,7 +267,7 @@ class Dialect:
 
     @cached_property
     def decoder(self) -> Callable[[], Decoder] | None:
-        """What takes its streams apart, where they come framed in more than one way."""
+        """The decoder of its streams, if they have more than one framing."""
         if find_spec(self._module("stream")) is None:
             return None
         make: Callable[[], Decoder] | None = getattr(self._stream, "make_decoder", None)
@@ -274,7 +275,7 @@ class Dialect:
 
     @cached_property
     def read_more(self) -> ReadMore | None:
-        """What reads messages that follow others; None where all have to be read at once."""
+        """The reader of messages that follow others; None if all have to be read at once."""
         read: ReadMore | None = getattr(import_module(self._module("request")), "read_more", None)
         return read
 
@@ -286,7 +287,7 @@ class Dialect:
 
     @cached_property
     def breakpoint_in(self) -> BreakpointIn | None:
-        """What tells how a breakpoint is put into a turn that is written already, if it can be."""
+        """Puts a breakpoint into a turn that is already written, if that is possible."""
         module = import_module(self._module("request"))
         found: BreakpointIn | None = getattr(module, "breakpoint_in", None)
         return found
@@ -325,7 +326,7 @@ class Dialect:
 
     @cached_property
     def front(self) -> Front | None:
-        """What a gateway needs to serve it; None where it cannot be served."""
+        """The gateway's record of the dialect; None if it cannot be served."""
         name = f"{self.package}.front"
         if find_spec(name) is None:
             return None
@@ -365,7 +366,7 @@ class Dialect:
     def read_parsed(
         self, body: Any, model: str | None = None, stream: bool | None = None
     ) -> Request:
-        """A request from what a JSON parser made of it."""
+        """A request from parsed JSON."""
         try:
             return self._read_request(body, model, stream)
         except RecursionError:
@@ -462,9 +463,9 @@ class Written(msgspec.Struct, frozen=True):
     model: str | None = None
     stream: bool | None = None
     answer_adapter: AnswerAdapter | None = None
-    """How to read the answer, where the model had to be asked in another way."""
+    """Translates the answer back if the request was changed for the model."""
     text: bytes | None = None
-    """The wire with its numbers as they were spelled, where `wire` alone would not tell."""
+    """The wire with its numbers as they were spelled, if `wire` alone would lose that."""
 
     @property
     def back(self) -> AnswerAdapter | None:

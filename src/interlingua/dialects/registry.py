@@ -70,7 +70,7 @@ def is_ours(name: str) -> bool:
 
 
 def traits_of(name: str) -> Traits:
-    """The traits of a dialect; of what is none, the usual ones."""
+    """The traits of a dialect; the default ones for an unknown name."""
     return dialect(name).traits if is_dialect(name) else _USUAL
 
 

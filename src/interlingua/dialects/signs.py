@@ -1,9 +1,9 @@
-"""Which dialect some JSON is in, by its shape, and what the dialects' own signs are made of.
+"""Detects the dialect of JSON by its shape, from the dialects' own signs.
 
-Each dialect's tables have `SIGNS`, `BODIES` and, for its streams, `is_frame` or `STARTS`, by which
-a frame or the first bytes tell them. A sign of weight 5 or more is proof enough by itself; signs of
-lesser weight add up. No sign speaks for JSON that has no conversation where the dialect has it:
-`BODIES` says where that is.
+Each dialect's tables have `SIGNS`, `BODIES` and, for its streams, `is_frame` or `STARTS` for frames
+and first bytes. A sign of weight 5 or more is proof enough by itself; signs of lesser weight add
+up. No sign counts for JSON that has no conversation at the dialect's own place: `BODIES` names that
+place.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function
 
 
 def messages_there(data: Wire) -> bool:
-    """Messages with roles, one of which is somebody's in a conversation."""
+    """Messages with roles, at least one of which is a role of a conversation."""
     messages = data.get("messages")
     return all_have(messages, "role") and (
         not messages or any(word(each["role"]) in ROLES for each in messages_of(data))
@@ -155,7 +155,7 @@ KINDS: tuple[Kind, ...] = ("request", "response")
 
 
 def _tried(name: str, kind: Kind, data: dict[str, Any]) -> Detected | None:
-    """Signs of other packages may fail, which says nothing of all other dialects."""
+    """Signs of other packages may fail, which does not affect other dialects."""
     if is_ours(name):
         return _fit(name, kind, data)
     try:
@@ -178,7 +178,8 @@ def _fit(name: str, kind: Kind, data: dict[str, Any]) -> Detected | None:
 
 
 def key_of(messages: list[dict[str, Any]]) -> str:
-    """Where a request has messages that came alone: by what Gemini and Responses alone have."""
+    """The key under which a bare list of messages belongs: by members that only Gemini and
+    Responses have."""
     if any("parts" in each for each in messages):
         return "contents"
     return "input" if any("type" in each for each in messages) else "messages"
@@ -199,7 +200,6 @@ FAMILIES = {"claude": "anthropic"} | dict.fromkeys(
     ),
     "openai-chat",
 )
-"""Families of models that are asked in one dialect more than in any other, wherever they are
-served."""
+"""Families of models that are usually called in one dialect, wherever they are served."""
 SAME_ERRORS = ("openai-chat", "openai-responses")
 """OpenAI's errors are the same in both of its APIs; the first is taken."""

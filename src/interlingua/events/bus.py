@@ -175,7 +175,7 @@ class Bus:
 
     @property
     def waiting(self) -> int:
-        """How many events are in the queue."""
+        """The number of events in the queue."""
         return self._queue.waiting
 
     async def start(self) -> None:

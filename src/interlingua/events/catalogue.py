@@ -1,4 +1,4 @@
-"""Every type of event there is: its payload, how private it can be, and what it tells.
+"""The closed list of event types: the payload, sensitivity and description of each.
 
 The list is closed. Drops of blocks, a full queue and failing handlers are not in it on purpose:
 they are log entries only. Events and payloads as JSON are at the end.
@@ -40,7 +40,7 @@ class EventType(NamedTuple):
     says: str
     floor: Sensitivity = _PRIVATE
     actor: Actor = Actor.SYSTEM
-    """Who is behind it unless the emitter says otherwise."""
+    """The default actor of the type."""
 
 
 def _types(actor: Actor, *rows: tuple[str, type[Payload], Sensitivity, str]) -> list[EventType]:
@@ -222,7 +222,7 @@ def load_event(data: bytes | str) -> Event:
 
 
 def dump_payload(event: Event) -> bytes:
-    """What a store keeps in its payload column."""
+    """The payload as JSON, for the store's column."""
     return msgspec.json.encode(event.payload)
 
 

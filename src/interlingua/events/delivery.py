@@ -1,8 +1,8 @@
 """From the queue to the store and to subscribers, inside one event loop.
 
-An event is stored first, so that nobody sees what a replay would not show. Then handlers on the
-fast path are awaited one by one; the others take it from lanes of their own, so that a slow one
-delays nobody.
+An event is stored first, so that subscribers see only what a replay would show. Then handlers on
+the fast path are awaited one by one; the others take it from queues of their own, so that a slow
+one delays no other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Flush:
         self._expected = 1
 
     def expect(self, lanes: int) -> None:
-        """How many have to arrive; none is the same as done."""
+        """Set the number of deliveries to wait for; zero completes at once."""
         self._expected = lanes
         if lanes == 0:
             self._finish()

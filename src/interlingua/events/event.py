@@ -1,4 +1,4 @@
-"""The envelope that every event of a trace travels in, who may see it, and what can go wrong."""
+"""The envelope of every event of a trace, its sensitivity, and its errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from interlingua.model.base import plain_members
 
 
 class BusError(InterlinguaError):
-    """The bus cannot do what was asked: it is closed, or was not started."""
+    """The bus is closed, or was not started."""
 
 
 class EventError(BusError):
@@ -42,7 +42,7 @@ NO_SESSION = "system"
 
 @plain_members
 class Actor(StrEnum):
-    """Who made something happen."""
+    """The source of an event."""
 
     USER = "user"
     AGENT = "agent"
@@ -53,7 +53,7 @@ class Actor(StrEnum):
 
 @plain_members
 class Sensitivity(StrEnum):
-    """Who may see an event, the most private first."""
+    """How widely an event may be shown, the most private first."""
 
     PRIVATE = "private"
     USER_CONTROLLED = "user_controlled"
@@ -103,7 +103,7 @@ PARENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "delegate.completed": (("delegate.started",), ("tool.called",)),
     "delegate.failed": (("delegate.started",), ("tool.called",)),
 }
-"""What causes what: the latest event of the first group of which there is one. All other types
+"""The parents of event types: the latest event of the first group that has one. All other types
 have the start of the turn as their parent."""
 
 _OF_ONE_CALL = frozenset(
@@ -118,7 +118,7 @@ ONCE = frozenset({"turn.started", "route.decided", "turn.completed", "turn.cance
 
 
 class Emitter(Protocol):
-    """What takes events: a bus, or whatever stands in for one."""
+    """Accepts events: a bus, or a substitute."""
 
     def emit(
         self,

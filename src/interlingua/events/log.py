@@ -1,4 +1,4 @@
-"""Where events are kept and asked for again: what the bus expects of a store.
+"""Storage and queries of events: the protocol that the bus expects of a store.
 
 Replay is a question to the store, never to the bus: the bus forgets an event once it is delivered.
 """
@@ -54,7 +54,7 @@ class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
             msgspec.structs.force_setattr(self, "types", types)
 
     def matches(self, event: Event) -> bool:
-        """Whether an event is asked for, the limit apart."""
+        """Whether an event matches the filter, apart from its limit."""
         return (
             (self.session_ids is None or event.session_id in self.session_ids)
             and (self.types is None or event.type in self.types)

@@ -1,7 +1,7 @@
-"""What each type of event says, one Struct per type, grouped by domain.
+"""Payloads of events, one Struct per type, grouped by domain.
 
 No field holds the text of a message or the input of a tool: hashes, sizes and counts stand for
-them. Texts named `redacted_…` have been cleaned by the one who emits."""
+them. Texts named `redacted_…` were cleaned by the emitter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 class Payload(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """Base of all payloads. Fields are given by name; those that nobody knows are refused."""
+    """Base of all payloads. Fields are keywords; unknown ones are refused."""
 
 
 class SessionCreated(Payload, frozen=True):
@@ -259,7 +259,7 @@ class KeyRotated(Payload, frozen=True):
 
 
 class AuthFailed(Payload, frozen=True):
-    """`secret_hash_prefix` is at most the first eight hex digits of the hash of what was sent."""
+    """`secret_hash_prefix` is at most the first eight hex digits of the hash of the secret."""
 
     code: str
     inbound_shape: str | None = None
@@ -314,7 +314,7 @@ class Slot(StrEnum):
 class Verdict(StrEnum):
     NOT_APPLICABLE = "not_applicable"
     DEFERRED = "deferred"
-    """Reserved; no slot says it today."""
+    """Reserved; no slot uses it today."""
     REJECTED = "rejected"
     CHOSE = "chose"
 
@@ -339,7 +339,7 @@ class PatternAlternative(Payload, frozen=True):
 
 
 class ChainStep(Payload, frozen=True):
-    """What one slot had to say."""
+    """The decision of one slot."""
 
     policy: Slot
     verdict: Verdict
@@ -352,7 +352,8 @@ class ChainStep(Payload, frozen=True):
 
 
 class RouteDecided(Payload, frozen=True):
-    """The chain up to the winner. `winner_index` is -1 where nobody won; `reason` then says why."""
+    """The chain up to the winner. `winner_index` is -1 without a winner; `reason` then has the
+    cause."""
 
     chosen_model: str | None
     winner_index: Annotated[int, msgspec.Meta(ge=-1, le=6)]

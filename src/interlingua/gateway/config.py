@@ -17,8 +17,8 @@
     [providers.openai]
     keys = ["env:OPENAI_KEY_1", "env:OPENAI_KEY_2"]
 
-Keys of providers are not here: they are in the environment, or in the file of providers. Nothing is
-asked of anybody while the file is checked.
+Keys of providers are not here: they are in the environment, or in the file of providers. Checking
+the file sends no requests.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from interlingua.providers.read import own_path, providers
 
 MOST_BYTES = 1 << 20
 DEFAULT_MODEL = "local"
-"""What a request without a model gets: the model that is always there."""
+"""The model for requests without one: always available."""
 _SECTIONS: dict[str, type] = {
     "listen": Listen,
     "limits": Limits,
@@ -97,7 +97,7 @@ _MOST_WORKERS = 256
 
 
 class Problem(NamedTuple):
-    """What is wrong, and where."""
+    """The problem, and its place."""
 
     place: str
     text: str
@@ -116,7 +116,7 @@ class ConfigError(InterlinguaError):
 
 
 def load(path: Path | None = None) -> Settings:
-    """The settings of a file; of the usual one, or the defaults, where none is named."""
+    """The settings of a file; without a name those of the usual file, or the defaults."""
     file = path or config.gateway_path()
     try:
         data = file.read_bytes()
@@ -219,7 +219,7 @@ class _Reader:
         return routes
 
     def _word(self, table: Mapping[str, Any], name: str, words: Sequence[str], place: str) -> Any:
-        """One of some words; None where there is none."""
+        """One of some words; None if it is not set."""
         found = self._value(table, name, str, None, place)
         if found is not None and found not in words:
             self._add(f"{place}{name}", f"expected one of {', '.join(words)}, found {found!r}")
@@ -337,7 +337,7 @@ _MAY_BE_ZERO = frozenset(
 
 
 class Row(NamedTuple):
-    """One line of the routing table: what a name leads to, and why that cannot be asked now."""
+    """One line of the routing table: a name's target, and why it is unavailable."""
 
     name: str
     model: str
@@ -379,7 +379,7 @@ def table(settings: Settings, targets: Targets | None = None) -> list[Row]:
 
 
 def check(settings: Settings) -> list[Problem]:
-    """What is wrong with settings that can be read: routes that lead nowhere."""
+    """The problems of settings that can be read: routes without a target."""
     try:
         targets = targets_of(settings)
     except InterlinguaError as error:
@@ -404,7 +404,7 @@ def check(settings: Settings) -> list[Problem]:
 
 
 def _target_problems(target: Target, first: Provider) -> list[str]:
-    """What is wrong with a target of a route whose first provider is known."""
+    """The problems of a route's target whose first provider is known."""
     found, provider = [], target.provider
     if target.dialect.name not in provider.dialects:
         found.append(f"{provider.key} does not support {target.dialect.name}")

@@ -35,7 +35,7 @@ MOST_BYTES = 4 * 1024 * 1024
 MOST_SECONDS = 1.0
 """Spent on the places of losses."""
 FILE = "session.jsonl"
-"""How losses name the text of a transcript."""
+"""The name of a transcript's text in losses."""
 
 Kind = Literal["request", "response", "stream", "transcript"]
 
@@ -54,7 +54,7 @@ class NewConversion(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What a text is, the evidence for it, and what else it could be."""
+    """The format of a text, the evidence for it, and the other candidates."""
 
     source: str
     kind: Kind
@@ -99,7 +99,7 @@ def _converted(body: NewConversion) -> dict[str, Any]:
 
 
 def _found(body: NewConversion) -> Found:
-    """What the text is: as the request names it, or detected."""
+    """The format of the text: as the request names it, or detected."""
     if body.source is not None:
         usual: Kind = "transcript" if body.source in transcripts.formats() else "request"
         return Found(body.source, body.kind or usual)
@@ -188,7 +188,7 @@ def _pretty(written: Written) -> str:
 
 
 def _back(target: str, kind: Kind, written: Written) -> str | None:
-    """What the target's own reader makes of a request; None for everything else."""
+    """A request as the target's own reader reads it; None for everything else."""
     if target == formats.CANONICAL or kind != "request":
         return None
     try:

@@ -67,16 +67,16 @@ MOST_ASKERS = 1000
 MOST_ROUTES = 10_000
 """Names of models whose route is cached: clients may ask for any."""
 LONGEST_NAME = 1000
-"""Of a model: names go into headers, addresses and a table of names that were seen."""
+"""The longest name of a model: names go into headers, addresses and a table of known names."""
 
 
 NO_ROUTE = RouteSettings("")
 CLIENT = "client"
-"""The credentials of a provider that is asked with the keys of clients."""
+"""The credentials of a provider that is called with the keys of clients."""
 
 
 class Route(NamedTuple):
-    """Where a request may go: the first target, and those that are asked when it fails."""
+    """The targets of a request: the first, and those used when it fails."""
 
     targets: tuple[Target, ...]
     models: tuple[str, ...]
@@ -93,7 +93,7 @@ class Route(NamedTuple):
     limits_answers: bool = False
     """Whether the settings limit the length of answers."""
     by_client: bool = False
-    """Whether some targets are asked with the client's own key."""
+    """Whether some targets use the client's own key."""
     key_for: str | None = None
     """The provider that this key is for: the first of the route, and no other."""
 
@@ -153,7 +153,7 @@ class Route(NamedTuple):
         return self.ordered(pool, conversation_of(members, tenant))
 
     def ordered(self, pool: Pool, conversation: ConversationName | None) -> Route:
-        """As `placed`, for a conversation that is known."""
+        """As `placed`, for a known conversation."""
         named = conversation is not None and not conversation.is_first
         ordered = pool.order(conversation.name if conversation and named else None)
         pooled = [each.target for each in ordered if each.label in self.models]
@@ -257,7 +257,7 @@ class Gateway:
         return asker
 
     def route(self, name: str | None, front: Front) -> Route:
-        """Who serves a name, whatever the client speaks: names mean the same at every front."""
+        """The route of a name, whatever the dialect: names are the same at every front."""
         name = name or self.settings.default_model
         if not name:
             raise Refusal(400, ErrorKind.INVALID_REQUEST, "the request does not name a model")

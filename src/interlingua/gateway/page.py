@@ -1,5 +1,5 @@
-"""Serves the page at `/`, and what only it asks for: a session as one file, a preview of what
-redaction removes. Nothing of these is stored.
+"""Serves the page at `/`, and its private endpoints: a session as one file, a preview of redaction.
+They store nothing.
 
 The files of the page are those of `interlingua/web`, under names that are known beforehand: nothing
 that a request says is looked up on a disk. What a model, a tool or a file says is put on the page
@@ -82,7 +82,7 @@ def contents() -> dict[str, bytes]:
 
 
 def wants_page(request: Request) -> bool:
-    """Browsers say that they take HTML; clients of an API do not."""
+    """Browsers accept HTML; clients of an API do not."""
     return "text/html" in request.headers.get("accept", "")
 
 
@@ -112,7 +112,7 @@ async def _own_place(request: Request) -> Response:
 
 
 def shared_place(path: str, request: Request) -> Response:
-    """What a browser gets at an address that the page shares with the API."""
+    """The response for a browser at an address that the page shares with the API."""
     if path == "/task/{id}":
         id = quote(request.path_params["id"], safe="")
         return RedirectResponse(f"/tasks/{id}", headers={"vary": "accept"})
@@ -168,7 +168,7 @@ class NewExport(NewRedaction, forbid_unknown_fields=True):
 
 
 async def look(service: Service, request: Request, principal: Principal) -> Response:
-    """What redaction takes out: each thing once, with some of its places."""
+    """A preview of redaction: each match once, with some of its places."""
     row = await session_row(service, request.path_params["id"], principal)
     body = await read(request, NewRedaction, service.limits)
     session = await _session(service, row, principal)
@@ -237,7 +237,7 @@ def _place(session: SessionExport, finding: Finding) -> dict[str, Any]:
 
 
 def _at(value: Any, place: Iterable[str]) -> Any:
-    """What a pointer leads to, if it leads anywhere."""
+    """The value at a pointer, if there is one."""
     for key in place:
         key = key.replace("~1", "/").replace("~0", "~")
         try:

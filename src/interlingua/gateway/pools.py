@@ -1,8 +1,8 @@
 """Pools: requests of one route, spread over several deployments of models.
 
-Which member a request goes to is decided here without asking anybody: by weights, by what is known
-of each member in this process, and so that a conversation stays where its prompt cache is. Limits
-of requests and tokens per minute are counted in the store, since all processes share them.
+The member of a route for a request is chosen without any I/O: by weights, by this process's record
+of each member, and so that a conversation stays where its prompt cache is. Limits of requests and
+tokens per minute are counted in the store, since all processes share them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 COOLING = frozenset(
     {ErrorKind.RATE_LIMIT, ErrorKind.SERVER_ERROR, ErrorKind.NETWORK, ErrorKind.AUTH}
 )
-"""Failures of a deployment, not of a request: others are asked for a while."""
+"""Failures of a deployment, not of a request: others are used for a while."""
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 """Seconds that a member rests after a failure; doubled with every further one."""
 MEMORY = 10_000
@@ -41,11 +41,11 @@ _SMOOTHING = 0.2
 
 
 class Health(msgspec.Struct, eq=False):
-    """What this process knows of a deployment."""
+    """This process's record of a deployment."""
 
     in_flight: int = 0
     latency: float | None = None
-    """Average seconds until an answer began; None: not asked yet."""
+    """Average seconds until an answer began; None: not used yet."""
     failures: int = 0
     """In a row."""
     rests_until: float = 0.0
@@ -67,7 +67,7 @@ class Health(msgspec.Struct, eq=False):
 
 
 class PoolState:
-    """What this process knows of the deployments of a route, whatever its clients speak."""
+    """This process's records of the deployments of a route, for all dialects."""
 
     def __init__(self) -> None:
         self.health: dict[str, Health] = {}
@@ -93,7 +93,7 @@ class Member(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def owner(self) -> str:
-        """Who its limits are counted for: the same key and address in every route."""
+        """The owner of its limits: the same key and address in every route."""
         provider = self.target.provider
         variables = [name for auth in provider.auth for name in auth.env]
         return f"deployment:{self.target.model} {','.join(variables)} {provider.base_url or ''}"
@@ -139,7 +139,7 @@ class Pool:
         return ready + sorted(resting, key=lambda each: health[each.label].rests_until)
 
     def rests(self, label: str) -> bool:
-        """Whether it failed, and is not to be asked yet."""
+        """Whether it failed, and is not to be used yet."""
         return self._health[label].rests_until > self._clock()
 
     def _load(self, member: Member, now: float) -> float:
@@ -160,7 +160,7 @@ class Pool:
             self._remembered.popitem(last=False)
 
     def begin(self, label: str) -> float:
-        """The member is asked; gives the time."""
+        """The member is called; returns the time."""
         self._health[label].in_flight += 1
         return self._clock()
 

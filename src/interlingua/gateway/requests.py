@@ -1,6 +1,6 @@
-"""What passed the gateway, over HTTP. A request belongs to whoever made it, as a session does; of
-all others it is as if it were not there. A key that may read the requests of all, and everybody on
-a gateway without keys, sees them all. Nothing can be changed here."""
+"""The request log over HTTP, read-only. A request belongs to its maker, as a session does; others
+see it as missing. A key that may read the requests of all, and everyone on a gateway without keys,
+sees them all."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ COLUMNS = (
 )
 MOST_LINES = 100_000
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that a spreadsheet would compute."""
+"""First characters of cells that a spreadsheet would compute."""
 
 
 async def table(service: Service, request: Request, principal: Principal) -> Response:
@@ -240,13 +240,13 @@ async def _until_store_fails(source: AsyncGenerator[bytes, None]) -> AsyncGenera
 POLL = 0.5
 """Seconds between two looks at what other workers have written."""
 GATHER = 0.05
-"""Seconds in which requests are gathered before the store is asked again."""
+"""Seconds in which requests are gathered before the store is read again."""
 LIVE_PAGE = 100
 NAME = "request"
 
 
 class RequestWatchers(feed.Poller):
-    """Who watches in this process, and how far the store is."""
+    """The watchers in this process, and the position in the store."""
 
     def __init__(self, store: AsyncStore) -> None:
         super().__init__()
@@ -264,7 +264,7 @@ class RequestWatchers(feed.Poller):
         self._poked.set()
 
     async def read(self, filter: RequestFilter, after: int) -> AsyncGenerator[bytes, None]:
-        """What is written behind a number, until the reader or the gateway goes."""
+        """The requests after a number, until the reader leaves or the gateway stops."""
         self._readers += 1
         self._last = max(self._last, after)
         self._begin(self._poll)
@@ -282,7 +282,7 @@ class RequestWatchers(feed.Poller):
             self._readers -= 1
 
     async def _page(self, filter: RequestFilter, after: int, upto: int) -> tuple[int, bytes]:
-        """What of it has room in a page, and how far that goes."""
+        """The requests that fit in a page, and the last number of it."""
         rows = await self._store.requests_after(after, upto, filter, LIVE_PAGE)
         piece = b"".join([feed.frame(NAME, request_dict(row), row.seq) for row in rows])
         return (rows[-1].seq if len(rows) == LIVE_PAGE else upto), piece

@@ -49,7 +49,7 @@ from interlingua.store.open import open_async_store
 logger = logging.getLogger(__name__)
 
 _FIXED = ("listen.host", "listen.port", "listen.workers", "store", "tasks.servers")
-"""What a running gateway cannot change."""
+"""Settings that need a restart."""
 FOR_EVER = 36_500
 """Days; as many as an answer can be stored for."""
 
@@ -164,7 +164,7 @@ class Service:
             self.metrics.in_flight.set(self.in_flight() if count is None else count)
 
     def going(self) -> None:
-        """From now on `/health/ready` says no, and watchers of sessions are disconnected."""
+        """From now on `/health/ready` fails, and watchers of sessions are disconnected."""
         self.gateway.draining = True
         self.turns.hub.closed.set()
         self.tasks.going()
@@ -172,7 +172,7 @@ class Service:
 
     @property
     def behind(self) -> int:
-        """How much is under way that no request waits for."""
+        """The amount of work under way that no request waits for."""
         return len(self.turns) + len(self.tasks) + len(self.background)
 
     async def reload(self, path: Path | None, over: Callable[[Settings], Settings]) -> bool:

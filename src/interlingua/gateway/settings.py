@@ -1,4 +1,4 @@
-"""What a gateway is told: limits and places, with defaults that suit one machine."""
+"""Settings of a gateway: limits and paths, with defaults that suit one machine."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Limits:
     """Bytes and seconds."""
 
     body: int = 32 * 1024 * 1024
-    """Of a request."""
+    """Bytes of a request's body."""
     upload: int = 200 * 1024 * 1024
-    """Of a form with a file."""
+    """Bytes of a form with a file."""
     answer: int = 64 * 1024 * 1024
     headers: int = 64 * 1024
-    """Of a request, all of them together."""
+    """Bytes of a request's headers, all together."""
     header_seconds: float = 10.0
     """For a request's headers to arrive."""
     body_seconds: float = 30.0
@@ -33,9 +33,9 @@ class Limits:
     keep_alive: float = 15.0
     """Between two signs of life while upstream is silent."""
     stalled: float = 60.0
-    """How long a client may take nothing of its stream."""
+    """Seconds that a client may stop reading its stream."""
     connections: int = 4096
-    """At a time, in one worker; more are told to come back."""
+    """Connections at a time, in one worker; more are refused with a retry time."""
     open_requests: int = 512
     """Of one key at a time, in one worker, streams included; fewer where the system allows few open
     files, so that no key holds all connections."""
@@ -102,7 +102,7 @@ class RouteSettings:
     model that is asked; None: the client gets the error."""
 
     on_break: Literal["error", "continue"] = "error"
-    """What happens where a stream breaks off after its first byte."""
+    """The reaction to a stream that breaks off after its first byte."""
     models: tuple[PoolMember, ...] = ()
     """The pool that requests are spread over; fallbacks follow when it is exhausted."""
     strategy: Strategy = "weighted"
@@ -110,7 +110,7 @@ class RouteSettings:
     sticky: bool = True
     """Whether requests of one conversation stay with one member, so that prompt caches are used."""
     retries: int | None = None
-    """How often one model is tried again; None: as `[retry]` says."""
+    """Retries of one model; None: as in `[retry]`."""
     timeout: float | None = None
     """Seconds for one attempt that is answered whole."""
     first_byte_timeout: float | None = None
@@ -125,13 +125,13 @@ class RouteSettings:
 
     @property
     def larger(self) -> tuple[str, ...]:
-        """The model that is asked where a conversation is too long for the others."""
+        """The model for conversations that are too long for the others."""
         return () if self.overflow in (None, COMPACT) else (str(self.overflow),)
 
 
 @dataclass(frozen=True)
 class Listen:
-    """Where clients come in, and how the gateway goes."""
+    """The gateway's address, and its shutdown."""
 
     host: str = "127.0.0.1"
     port: int = 8400
@@ -141,9 +141,10 @@ class Listen:
     origins: tuple[str, ...] = ()
     """Web pages that may ask; none, unless they are named."""
     notice_seconds: float = 1.0
-    """How long requests are still taken after a signal to end, while `/health/ready` says no."""
+    """Seconds after a signal to end in which requests are still accepted, while `/health/ready`
+    fails."""
     drain_seconds: float = 30.0
-    """How long requests that are under way may take to end by themselves."""
+    """Seconds that requests under way may take to end by themselves."""
 
 
 @dataclass(frozen=True)
@@ -151,20 +152,20 @@ class Tasks:
     """Agents that run here."""
 
     folders: tuple[str, ...] = ()
-    """Where tasks may be, with everything below; any folder, unless some are named."""
+    """The folders of tasks, with everything below; any folder if none are named."""
     servers: str | None = None
     """The file of MCP servers; None: `mcp.json` in the configuration folder, which `chat` has too;
     an empty text: none."""
     confirm_seconds: float = 300.0
-    """How long a user may take to confirm a tool; after that it is denied."""
+    """Seconds to confirm a tool; after that it is denied."""
     rounds: int = 40
-    """Of tools in one turn, after which the model has to answer without them."""
+    """Rounds of tools in one turn, after which the model has to answer without them."""
     delegate: bool = False
     """Whether tasks may ask for the tool that hands work to workers."""
     delegate_models: tuple[str, ...] | None = None
     """Models that workers may have; any that the key may use, unless some are named."""
     delegate_budget_usd: float | None = None
-    """What one worker may cost."""
+    """The most that one worker may cost."""
     delegate_turns: int = 10
     """Requests to a worker's model."""
     delegate_depth: int = 2
@@ -175,7 +176,7 @@ class Tasks:
 
 @dataclass(frozen=True)
 class Telemetry:
-    """What is told to the outside. Nothing of it ever has message content or secrets."""
+    """Telemetry that leaves the gateway. It never has message content or secrets."""
 
     trace: bool = True
     """Events in the store."""
@@ -188,7 +189,7 @@ class Telemetry:
     log_requests: bool = False
     """A line for every request; without it, for those that failed."""
     loss_seconds: float = 3600.0
-    """How long a loss report can be fetched."""
+    """Seconds for which a loss report can be fetched."""
 
 
 @dataclass(frozen=True)
@@ -196,9 +197,9 @@ class Compaction:
     """Summaries that the gateway has a model write in place of a long conversation."""
 
     model: str | None = None
-    """Who writes them; None: the model that the conversation is with."""
+    """The model that writes them; None: the model of the conversation."""
     summary_tokens: int = 8192
-    """Of one summary, at most."""
+    """The most tokens of one summary."""
 
 
 @dataclass(frozen=True)
@@ -206,14 +207,14 @@ class AlertSettings:
     """A webhook for caps, failing providers and store errors."""
 
     url: str = ""
-    """Where alerts are sent; nowhere, unless it is named."""
+    """The address of alerts; none are sent without it."""
     secret: str = "env:INTERLINGUA_ALERT_SECRET"
     """The variable with the secret that signs them."""
 
 
 @dataclass(frozen=True)
 class BatchSettings:
-    """How batches are run."""
+    """Settings of batches."""
 
     at_provider: bool = False
     """Whether a batch whose requests are all for one provider that has batches is handed over to
@@ -228,7 +229,7 @@ class Retention:
     requests: float = 90.0
     """Rows of the request log."""
     losses: float = 90.0
-    """Reports of what could not be represented."""
+    """Reports of losses."""
     events: float = 30.0
     """Events of the gateway; those of a session are deleted with it."""
     answers: float = 1.0
@@ -277,7 +278,7 @@ class Settings:
     providers: Mapping[str, ProviderSettings] = field(default_factory=dict)
     """Providers with several keys."""
     default_model: str | None = None
-    """What a request without a known model gets; None: an error."""
+    """The model for requests without a known one; None: an error."""
     limits: Limits = field(default_factory=Limits)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     fallback_on: frozenset[ErrorKind] = RETRYABLE
@@ -294,7 +295,7 @@ class Settings:
     transcripts: bool = True
     """Whether a gateway without keys shows the sessions of coding agents on this machine."""
     raises: bool = False
-    """For tests: what goes wrong inside is raised, after the client was told."""
+    """For tests: internal errors are raised after the client has its answer."""
     listen: Listen = field(default_factory=Listen)
     telemetry: Telemetry = field(default_factory=Telemetry)
     tasks: Tasks = field(default_factory=Tasks)

@@ -1,5 +1,5 @@
-"""How much passed the gateway, for the overview of the page: `GET /stats`. A key sees what it sees
-of the request log."""
+"""Sums over the request log, for the overview of the page: `GET /stats`. A key sees the same
+requests as in the log."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Group:
 
 
 class Course:
-    """What one name had of each day, in the order of the days."""
+    """The values of one name for each day, in order."""
 
     def __init__(self, days: int) -> None:
         self.days: list[StatsRow | None] = [None] * days

@@ -1,7 +1,7 @@
 """The process in which the model runs: `python -m interlingua.local.child`.
 
-It is a process of its own so that a crash in native code takes nobody down. Settings come as one
-line of JSON on stdin; one line of JSON on stdout says where it listens, or why it does not.
+It is a process of its own so that a crash in native code does not affect the caller. Settings come
+as one line of JSON on stdin; one line of JSON on stdout has the address, or the error.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _load(weights: str) -> tuple[Any, tuple[str, int], str]:
 
 
 def template() -> str:
-    """How a conversation is rendered for the model."""
+    """The template that renders conversations for the model."""
     file = resources.files(__package__).joinpath("data", "template.jinja")
     return file.read_text("utf-8").replace("@INSTRUCTIONS@", INSTRUCTIONS)
 

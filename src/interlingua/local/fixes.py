@@ -1,4 +1,4 @@
-"""Where llama.cpp's three dialects say less than the providers they imitate.
+"""Gaps of llama.cpp's three dialects, compared with the providers they imitate.
 
 Each fix is a pure function on one JSON body or one frame of a stream. What is fixed, and how it
 was found: docs/decisions/0013-local-model.md.
@@ -21,7 +21,7 @@ Wire = dict[str, Any]
 
 
 def request_body(dialect: str, wire: Wire, request: Request) -> Wire:
-    """The request as llama.cpp needs it to do what was asked."""
+    """The request in the form that llama.cpp needs for the same effect."""
     return _REQUESTS[dialect](dict(wire), request)
 
 
@@ -116,7 +116,7 @@ def _of_messages(frame: Frame) -> Frame:
 
 
 def failure(status: int, body: bytes) -> Response:
-    """What llama.cpp complains about, as a canonical error."""
+    """An error of llama.cpp, as a canonical error."""
     try:
         error = msgspec.json.decode(body)["error"]
         text, kind = str(error["message"]), str(error.get("type"))

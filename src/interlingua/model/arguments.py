@@ -13,13 +13,14 @@ that begins no JSON escape (`\x`, `\'`, `\ `, `\u12`) is a backslash, so `C:\dir
 Half a surrogate pair, and bytes that are no UTF-8, become U+FFFD. One byte order mark in front is
 skipped.
 
-Closing answers only a text that ended too early; a mistake further up, a second document or a word
-after the end are invalid. What was cut is kept as far as it came, numbers too: `{"n": 12` may have
-been on its way to 120. A key without its value, and half an escape or half a literal, are left out.
+Closing repairs only a text that ended too early; a mistake further up, a second document or a word
+after the end are invalid. Cut values are preserved as far as they came, numbers too: `{"n": 12` may
+have been on its way to 120. A key without its value, and half an escape or half a literal, are left
+out.
 
 On every rung the last of several equal keys wins, numbers are finite, and integers are exact up to
-`MAX_DIGITS`; a longer one, like nesting beyond `MAX_DEPTH`, is invalid. Whether the input may be
-used is for the caller to say, who should run no tool on anything but `strict`.
+`MAX_DIGITS`; a longer one, like nesting beyond `MAX_DEPTH`, is invalid. The caller decides whether
+to use the input, and should run a tool only on `strict`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Mode: TypeAlias = Literal["strict", "repaired", "closed", "invalid"]
 
 
 class Recovered(NamedTuple):
-    """What a text gave: always an object, and the rung of the ladder it stood on."""
+    """The object read from a text, and the rung of the ladder that read it."""
 
     input: dict[str, Any]
     mode: Mode
@@ -81,7 +82,7 @@ class Collector:
 
     @property
     def text(self) -> str:
-        """All pieces so far, exactly as they came."""
+        """All pieces so far, unchanged."""
         self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
@@ -96,7 +97,8 @@ def spelled(text: str, input: dict[str, Any]) -> bool:
 
 
 def to_text(input: dict[str, Any]) -> str:
-    """`input` as compact JSON; `WriteError` where JSON, or `recover`, could not say it again."""
+    """`input` as compact JSON; `WriteError` if JSON cannot hold it or `recover` would read it
+    differently."""
     if _is_usual(input, MAX_DEPTH):
         try:
             return _encode(input).decode()

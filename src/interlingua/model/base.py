@@ -1,4 +1,4 @@
-"""What every canonical value is: immutable, equal by content, the same digest in every process.
+"""The base of all canonical values: immutable, equal by content, the same digest in every process.
 
 `raw` (and a message's `provider_raw`) holds what only one dialect understands; it is no part of
 equality and digest.

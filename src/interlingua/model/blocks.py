@@ -26,7 +26,7 @@ class Cache(Value, frozen=True):
 
 
 class Citation(Value, frozen=True):
-    """Where a piece of text comes from; `start` and `end` count code points of the block's text."""
+    """The source of a piece of text; `start` and `end` count code points of the block's text."""
 
     cited_text: str | None = None
     url: str | None = None
@@ -39,7 +39,7 @@ class Citation(Value, frozen=True):
 
 
 class Source(Value, frozen=True):
-    """Where media comes from: `data` for all kinds but `blocks`, which has `content`.
+    """The source of media: `data` for all kinds but `blocks`, which has `content`.
 
     `file_ref` is a path inside the workspace; `file_id` belongs to `provider`.
     """
@@ -95,7 +95,7 @@ class TextBlock(Value, frozen=True, tag="text"):
     cache: Cache | None = None
     raw: Raw | None = None
     phase: str | None = None
-    """What a model's text is for: `commentary` on the way, or `final_answer`."""
+    """The purpose of a model's text: `commentary` on the way, or `final_answer`."""
 
 
 class ThinkingBlock(Value, frozen=True, tag="thinking"):
@@ -157,7 +157,7 @@ def read_input(call: ToolUseBlock) -> None:
 
 
 class ToolResultBlock(Value, frozen=True, tag="tool_result"):
-    """What a tool gave for the call with this id."""
+    """The result of the call with this id."""
 
     type: ClassVar[Literal["tool_result"]] = "tool_result"
     tool_use_id: str
@@ -336,7 +336,7 @@ SUMMARY = "[summary of the conversation so far]\n{}\n[end of the summary]"
 
 
 class UnknownBlock(Value, frozen=True, tag="unknown"):
-    """What a reader did not know. `raw` is all it has, so `raw` is what it is compared by."""
+    """A block that the reader did not know. `raw` is all it has, so it is compared by `raw`."""
 
     type: ClassVar[Literal["unknown"]] = "unknown"
     raw: Raw
@@ -375,8 +375,8 @@ UserBlock = (
 )
 AssistantBlock = Block
 InstructionBlock = TextBlock | CompactionBlock | UnknownBlock
-"""What may stand in a message of each role, for type checkers; `message.PLACEMENT` is the same as
-data, and a test holds them together."""
+"""The blocks of a message of each role, for type checkers; `message.PLACEMENT` is the same as data,
+and a test compares them."""
 
 BLOCK_TYPES: dict[str, type[Block]] = {cls.type: cls for cls in get_args(Block)}
 """Block classes by their `type` word."""

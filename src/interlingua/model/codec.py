@@ -1,8 +1,8 @@
 """Canonical values as JSON and back.
 
-The fast way is msgspec's typed decoding, which refuses what it does not know. Stored data that it
-refuses is read again field by field (`salvage.py`), so that a newer program's blocks and fields
-are kept and written back. Reading at an API (`strict=True`) refuses them, naming the place.
+The fast way is msgspec's typed decoding, which refuses unknown members. Stored data that it refuses
+is read again field by field (`salvage.py`), so that a newer program's blocks and fields are
+preserved and written back. Reading at an API (`strict=True`) refuses them and names their place.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def may_be_older(data: bytes | str) -> bool:
 
 
 def renewed(value: Any) -> Any:
-    """The value in its present form; itself where nothing has changed."""
+    """The value in its present form; the original if nothing has changed."""
     if type(value) is tuple or type(value) is list:
         items = [renewed(item) for item in value]
         same = all(new is old for new, old in zip(items, value, strict=True))
@@ -172,7 +172,7 @@ def convert(plain: Any, type: type[T], strict: bool = True) -> T:
 
 
 def parse(data: bytes | str, what: str) -> Any:
-    """JSON text as plain values; the error says what is wrong with it."""
+    """JSON text as plain values; errors describe the mistake in it."""
     data = _without_bom(data)
     try:
         plain = msgspec.json.decode(data)
@@ -205,7 +205,8 @@ def require_json(plain: Any, what: str) -> None:
 
 
 def require_writable(value: Any) -> None:
-    """Refuse a value that `dumps` would refuse: a number that is none, nesting without end."""
+    """Refuse a value that `dumps` would refuse: a number that is not finite, nesting without
+    end."""
     try:
         _Survey(STORED_DEPTH, writing=True).look(value, 0)
     except (_NotJsonError, RecursionError) as error:
@@ -222,7 +223,7 @@ def _require_unicode(plain: Any) -> None:
 
 
 def duplicate_key(data: bytes | str) -> str | None:
-    """Where JSON text repeats a key in one object, in words; None where it does not.
+    """The place at which JSON text repeats a key in one object, in words; None if it does not.
 
     Off the hot path: the last of two equal keys wins everywhere else."""
     data = _without_bom(data)
@@ -274,7 +275,7 @@ def json_flaw(error: Exception, data: bytes | str) -> str:
 
 
 def body_problem(error: Exception, data: bytes | str) -> str:
-    """What is wrong with the body of a request: with its JSON, or with its fields."""
+    """The problem with the body of a request: its JSON, or its fields."""
     if isinstance(error, msgspec.ValidationError):
         return str(salvage.read_error(error, what="request body"))
     if isinstance(error, RecursionError):

@@ -17,7 +17,7 @@ AnswerKind = Literal["predicate", "choice", "score", "refusal", "other"]
 
 
 class QuestionOption(Value, frozen=True):
-    """A choice, or a level of a score: a text or a boolean, and what it stands for."""
+    """A choice, or a level of a score: a text or a boolean, and its meaning."""
 
     value: Choice
     description: str | None = None
@@ -30,7 +30,7 @@ class Question(Value, frozen=True):
     kind: QuestionKind
     instructions: str
     options: tuple[QuestionOption, ...] = ()
-    """Of a predicate: none, or what `True` and `False` stand for."""
+    """For a predicate: empty, or the meanings of `True` and `False`."""
     name: str | None = None
     media: tuple[Block, ...] = ()
     """Images that belong to the instructions."""
@@ -41,14 +41,14 @@ class Question(Value, frozen=True):
 
     @property
     def values(self) -> tuple[Choice, ...]:
-        """What an answer may be."""
+        """The possible answers."""
         if self.kind == "predicate":
             return (True, False)
         return tuple([option.value for option in self.options])
 
 
 class Likelihood(Value, frozen=True):
-    """How probable one option is."""
+    """The probability of one option."""
 
     value: Choice
     probability: float
@@ -71,7 +71,7 @@ class DecisionAnswer(Value, frozen=True):
 
     @property
     def probability(self) -> float | None:
-        """How probable it is that a predicate is true."""
+        """The probability that a predicate is true."""
         known = {each.value: each.probability for each in self.probabilities}
         return known.get(True) if self.kind == "predicate" else None
 
@@ -131,7 +131,7 @@ InputType = Literal[
     "code_query",
     "image",
 ]
-"""What the vectors are for, which some models need to know."""
+"""The use of the vectors, which some models need to know."""
 EmbedInput = str | tuple[int, ...] | tuple[Block, ...]
 """A text, the tokens of one, or text and media that share a vector."""
 
@@ -144,16 +144,17 @@ class EmbedRequest(Value, frozen=True):
     dimensions: int | None = None
     input_type: InputType | None = None
     encodings: tuple[str, ...] = ()
-    """How the client wants its numbers: `float`, `base64`, or one of a vendor's own."""
+    """The formats of numbers that the client requests: `float`, `base64`, or one of a vendor's
+    own."""
     truncate: Literal["start", "end", "none"] | None = None
     """Which end of a text that is too long is cut off; `none` makes it an error."""
     title: str | None = None
-    """Of the document that is embedded."""
+    """The title of the embedded document."""
     user: str | None = None
     single: bool = False
-    """Whether it was asked in a form that has one input and one vector."""
+    """Whether the request has a form with one input and one vector."""
     raw: Raw | None = None
-    """What only the dialect that was read understands."""
+    """Data that only the source dialect understands."""
 
 
 class Embeddings(Value, frozen=True):

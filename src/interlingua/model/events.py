@@ -1,4 +1,4 @@
-"""What a stream is made of.
+"""Events of a stream.
 
 In this order: `message_start`; blocks, each opened, filled and closed, overlapping or not; `stop`
 and `usage_update` at any time, the last one counts; at the end exactly one `message_complete` or
@@ -49,7 +49,7 @@ class BlockStart(_Event, frozen=True, tag="block_start"):
 
 
 class BlockDelta(_Event, frozen=True, tag="block_delta"):
-    """A piece of what is neither text, thinking nor tool input: `field` says of what."""
+    """A piece of a field other than text, thinking or tool input; `field` names it."""
 
     type: ClassVar[Literal["block_delta"]] = "block_delta"
     index: int
@@ -148,7 +148,7 @@ class StreamError(_Event, frozen=True, tag="error"):
 
 
 class Other(_Event, frozen=True, tag="other"):
-    """A frame that says nothing canonical; it is written back unchanged."""
+    """A frame without canonical content; it is written back unchanged."""
 
     type: ClassVar[Literal["other"]] = "other"
     progress: str | None = None

@@ -1,4 +1,4 @@
-"""One generation: everything that is sent for it, and what comes back."""
+"""One generation: its request and its response."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ CHOICES: dict[str, Literal["auto", "none", "any"]] = {
 }
 """The words of all vendors: OpenAI has `required`, Gemini and Cohere write upper case."""
 _ONE_TOOL = frozenset({"tool", "function"})
-"""What Anthropic and OpenAI call the choice of one tool, which has its name beside it."""
+"""The word of Anthropic and OpenAI for the choice of one tool, whose name stands beside it."""
 
 
 class Reasoning(Value, frozen=True):
-    """How to think. An empty one asks for thinking, and no more.
+    """How to reason. An empty one requests reasoning with the provider's defaults.
 
     Each setting has one form: the effort `none` is `mode="off"`, and `on` beside an effort or a
     budget, which mean the same, is left out."""
@@ -110,7 +110,7 @@ class TaskBudget(Value, frozen=True):
 
     total: int
     remaining: int | None = None
-    """What is left of it; all of it where nothing is said."""
+    """The tokens left; None means all of them."""
 
 
 class OptionWords(TypedDict, total=False):
@@ -154,14 +154,14 @@ class OptionWords(TypedDict, total=False):
 
 
 class AllOptionWords(OptionWords, total=False):
-    """The same, and what a call decides otherwise."""
+    """The same with the fields that are set per call."""
 
     stream: bool | None
     raw: Raw | None
 
 
 class Options(Value, metaclass=Guarded, frozen=True):
-    """How to generate. None means the provider's own default."""
+    """Options of the generation. None means the provider's own default."""
 
     max_output_tokens: int | None = None
     temperature: float | None = None
@@ -176,7 +176,7 @@ class Options(Value, metaclass=Guarded, frozen=True):
     logit_bias: dict[str, float] | None = None
     n: int | None = None
     logprobs: int | None = None
-    """How many alternatives to each token; 0 is the chosen token's alone."""
+    """The number of alternatives to each token; 0 is the chosen token alone."""
     verbosity: str | None = None
     modalities: tuple[str, ...] | None = None
     tool_choice: ToolChoice | None = None
@@ -188,16 +188,16 @@ class Options(Value, metaclass=Guarded, frozen=True):
     metadata: dict[str, str] | None = None
     stream: bool | None = None
     cache: Cache | None = None
-    """Where the provider itself shall put a breakpoint at the end of the prompt."""
+    """A breakpoint that the provider itself sets at the end of the prompt."""
     cache_key: str | None = None
     """Requests with the same key are sent to the same prompt cache."""
     cache_mode: str | None = None
     """`implicit`: the provider adds a breakpoint of its own; `explicit`: it uses those of the
     request alone."""
     cache_ttl: str | None = None
-    """How long breakpoints without a lifetime of their own last at least: `30m`, `1h`."""
+    """The shortest lifetime of breakpoints without one of their own: `30m`, `1h`."""
     cache_retention: str | None = None
-    """How long the prompt may be stored at most: `in_memory`, `24h`."""
+    """The longest time that the prompt may be stored: `in_memory`, `24h`."""
     cache_prewarm: bool | None = None
     """Whether to write the prompt to the cache, and to generate nothing."""
     cache_comparison: str | None = None
@@ -321,7 +321,7 @@ def _are(kind: type, values: Any) -> bool:
 
 @plain_members
 class ErrorKind(StrEnum):
-    """What went wrong, in words that all providers share."""
+    """The kind of an error, in words that all providers share."""
 
     RATE_LIMIT = "rate_limit"
     AUTH = "auth"
@@ -346,7 +346,7 @@ ErrorWord = Literal[
 
 
 class ProviderError(Value, frozen=True):
-    """What a provider answered in place of a message."""
+    """An error of a provider."""
 
     kind: ErrorKind
     message: str

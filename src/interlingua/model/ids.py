@@ -1,4 +1,4 @@
-"""Ids of our own: ULIDs, tool ids made of them, and what becomes of ids that others made.
+"""Ids of our own: ULIDs, tool ids made from them, and the fitting of foreign ids.
 
 Making a ULID reads a clock and random bytes, so only sessions, stores and buses do it. Readers and
 writers of dialects use the pure half: `synthetic_tool_id` and `IdGrammar`. Which grammar a provider

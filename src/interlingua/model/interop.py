@@ -1,8 +1,8 @@
 """Canonical types as pydantic v2 fields and FastAPI bodies, and their JSON Schema.
 
-Nothing here is imported unless pydantic asks, or somebody wants the schema. FastAPI takes a class
-that is no pydantic model for a query parameter, so a body that is one message says so:
-`message: Annotated[Message, Body()]`; a list of messages, or a model with some, need not.
+Nothing here is imported unless pydantic asks, or the schema is requested. FastAPI takes a class
+that is not a pydantic model for a query parameter, so a body that is one message is declared as
+`message: Annotated[Message, Body()]`; a list of messages, or a model with some, needs nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from interlingua.model.base import Value
 
 
 def dumped(value: Any) -> Any:
-    """The value with every SDK object in it as plain JSON; the value itself where there is none.
+    """The value with every SDK object in it as plain JSON; the original if there is none.
 
     Only what was set is dumped, so that fields which the SDK knows and the wire had not stay away.
     """
@@ -45,7 +45,7 @@ def is_sdk_object(value: Any) -> bool:
 
 
 def core_schema(cls: type[Value]) -> Any:
-    """What pydantic needs: our strict reader in, our plain JSON out."""
+    """The schema for pydantic: our strict reader in, our plain JSON out."""
     from pydantic_core import PydanticCustomError
     from pydantic_core import core_schema as core
 

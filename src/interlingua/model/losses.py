@@ -32,7 +32,7 @@ NOTES = frozenset({"foreign_model", "model_missing"})
 
 @contextmanager
 def planning() -> Iterator[None]:
-    """What is only tried out inside is not logged: nothing has been left out of anything yet."""
+    """Losses inside are not logged: conversions are only tried out."""
     token = _planning.set(True)
     try:
         yield
@@ -48,7 +48,7 @@ class DeferredWarnings:
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """What is left out inside is logged later, if at all."""
+        """Losses inside are logged later, if at all."""
         token = _planning.set(self._waiting)
         try:
             yield
@@ -73,7 +73,7 @@ class Loss(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_defaults=T
     block_type: str | None = None
     message_id: str | None = None
     rule: str | None = None
-    """The rule of a model's profile that asked for it."""
+    """The rule of a model's profile that caused it."""
     code: str = ""
     """A stable identifier of the reason; empty for reasons of plug-ins."""
     at: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class Locator(Protocol):
 
 
 class Report(msgspec.Struct, eq=False):
-    """What one conversion could not represent in `target`, a dialect or a view.
+    """The losses and repairs of one conversion to `target`, a dialect or a view.
 
     `losses` change the meaning of the conversation or what the model does with it; `notes` do not:
     values that were filled in, renamed or moved, and facts that only the sender understands. A
@@ -118,7 +118,7 @@ class Report(msgspec.Struct, eq=False):
     entries: list[Loss] = []
     """Losses and notes, in the order in which they were found."""
     source: Locator | None = None
-    """Finds the places in the source, once somebody asks for them."""
+    """Finds the places in the source on request."""
 
     def located(self) -> list[Loss]:
         """The entries with their places in the source."""

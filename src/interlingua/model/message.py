@@ -59,7 +59,7 @@ class ResponseFormat(Value, frozen=True):
 
 
 class Changes(Value, frozen=True):
-    """What holds from a message on, until another one changes it again.
+    """Settings that hold from a message on, until another one changes them again.
 
     Tools are named; the request has their definitions. One that is named in `tools_added` before it
     is named anywhere else is not there from the start."""
@@ -120,7 +120,7 @@ InstructionContent = OneOrMany[InstructionBlock]
 ResultContent = OneOrMany[ResultBlock]
 Content = OneOrMany[Block]
 NO_METADATA = MessageMetadata()
-"""What is known of a message of which nothing is known; the very object that is the default."""
+"""The metadata of a message without any; the very object that is the default."""
 
 
 class Message(Value, frozen=True):
@@ -330,7 +330,7 @@ def _inside(block: Block, path: str) -> Iterator[tuple[str, Block]]:
 
 
 def rewrite(message: Message, change: Callable[[Block], Iterable[Block]]) -> Message:
-    """The message with every block replaced by what `change` gives for it (none drops it)."""
+    """The message with each block replaced by the blocks that `change` returns (none drops it)."""
     content = tuple([new for block in message.content for new in change(block)])
     if len(content) == len(message.content) and all(map(is_, content, message.content)):
         return message  # `==` would not do: it does not see `raw`
@@ -359,7 +359,7 @@ if TYPE_CHECKING:
 else:
 
     class _Kind(type):
-        """Of classes whose instances are the messages of one role."""
+        """The metaclass of message classes for one role."""
 
         role: Role
 

@@ -1,4 +1,4 @@
-"""What is known about a message beside its content: who made it, how it ended, what it cost."""
+"""Metadata of a message: its model, its end, its cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OWN_EXTRAS = frozenset({KEY_ID, PROMPT_PARTS})
 
 @plain_members
 class MessageStatus(StrEnum):
-    """How far a message has come."""
+    """The progress of a message."""
 
     COMPLETE = "complete"
     PARTIAL = "partial"
@@ -266,22 +266,22 @@ class CacheDiagnosis(Value, frozen=True):
     missed_tokens: int | None = None
     """About how many tokens of the prompt could have been read from the cache."""
     reusable_tokens: int | None = None
-    """How many tokens the request that was compared with has in the cache."""
+    """The cached tokens of the compared request."""
     changed: tuple[str, ...] = ()
     """Which parts differ from the request before: `tools`, `system`, `messages[4]`, `model`."""
     since: datetime | None = None
     """When the request before was sent."""
     cost_usd: Decimal | None = None
-    """What the miss costs more than a hit would have."""
+    """The extra cost of the miss."""
     source: Literal["provider", "comparison"] = "provider"
-    """Who says so."""
+    """The source of the diagnosis."""
     raw: Raw | None = None
 
     def __post_init__(self) -> None:
         check_words(self)
 
     def __str__(self) -> str:
-        """As commands show it: `miss: tools_changed (tools); 2,000 tokens; $0.0054`."""
+        """In the form of commands: `miss: tools_changed (tools); 2,000 tokens; $0.0054`."""
         what = f"{self.outcome}: {self.reason}" if self.reason else self.outcome
         parts = f" ({', '.join(self.changed)})" if self.changed and self.outcome == "miss" else ""
         tokens = f"{self.missed_tokens:,} tokens" if self.missed_tokens else ""
@@ -308,7 +308,7 @@ class InputTransformation(Value, frozen=True):
     """`allowed`: a check failed, and the model was shown the block all the same; `other`: an action
     that no vendor documents yet, whose words are in `raw`."""
     reason: TransformationReason | None = None
-    """What of the block differs from the request; `turn_boundary`: its turn is over."""
+    """The part of the block that differs from the request; `turn_boundary`: its turn is over."""
     path: str | None = None
     """Where the block stands in the body that the provider received, as Anthropic writes it:
     `messages.1.content.0`."""
@@ -320,7 +320,7 @@ class InputTransformation(Value, frozen=True):
         check_words(self)
 
     def __str__(self) -> str:
-        """As commands show it: `removed messages.1.content.0: prefix_mismatch`."""
+        """In the form of commands: `removed messages.1.content.0: prefix_mismatch`."""
         what = " ".join(filter(None, (self.action, self.path or self.id)))
         return f"{what}: {self.reason}" if self.reason else what
 
@@ -338,7 +338,7 @@ class MessageMetadata(Value, frozen=True):
     stop_reason: StopReason | None = None
     raw_stop_reason: str | int | float | bool | None = None
     logprobs: tuple[JsonObject, ...] = ()
-    """How probable each token of the text was: `token`, `logprob`, `bytes`, `top_logprobs`."""
+    """The probability of each token of the text: `token`, `logprob`, `bytes`, `top_logprobs`."""
     status: MessageStatus = MessageStatus.COMPLETE
     parent_tool_use_id: str | None = None
     error_message: str | None = None
@@ -393,7 +393,7 @@ class MessageMetadata(Value, frozen=True):
 
 
 def reported_cost(usage: Usage) -> Decimal | None:
-    """What the provider says the answer cost, as OpenRouter, xAI, Perplexity and others do."""
+    """The cost that the provider reports, as OpenRouter, xAI, Perplexity and others do."""
     for own in (usage.raw or {}).values():
         cost = own.get("cost") if isinstance(own, dict) else None
         if isinstance(cost, dict):

@@ -1,7 +1,7 @@
 """The reasons for losses and notes: codes, severities and sentences, in one table.
 
-A sentence follows the name of what it is about: "seed" and "dropped: {to} has no equivalent". The
-other modules name a code, and `Report.add` completes the sentence."""
+A sentence follows the name of its subject: "seed" and "dropped: {to} has no equivalent". The other
+modules name a code, and `Report.add` completes the sentence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TITLES: Final = {
     "vertex": "Vertex AI",
     "xai": "xAI",
 }
-"""How sentences name the targets; others go by their own name."""
+"""Names of the targets in sentences; others have their own name."""
 
 
 class Reason(str):
@@ -55,7 +55,7 @@ class Reason(str):
         return reason
 
     def completed(self, target: str, path: str, block_type: str | None) -> tuple[str, str]:
-        """The code and the whole sentence for what stands at a path."""
+        """The code and the whole sentence for a loss at a path."""
         name = path.rpartition(".")[2]
         if name.endswith("]") and path[:1] == "$":
             name = name.partition("[")[0]
@@ -210,7 +210,7 @@ NOTED = frozenset(
         *("usage", "user"),
     }
 )
-"""Keys of requests that change the price, the speed or what is recorded, and no answer."""
+"""Keys of requests that change the price, the speed or the records, but not the answer."""
 
 
 ADDED = frozenset(
@@ -222,7 +222,7 @@ ADDED = frozenset(
         *("unknown_as_zero", "usage_estimated"),
     }
 )
-"""Codes of what was added: nothing in the source corresponds to it."""
+"""Codes of additions: nothing in the source corresponds to them."""
 
 
 REASONS: Final[dict[str, tuple[Severity, str]]] = {

@@ -1,9 +1,9 @@
 """Validation: one function per invariant, collected in `RULES`.
 
-Structural rules hold for every complete message. Provenance rules hold for the messages that a
-session holds. What a message is called and how it ended is checked on failed and cancelled ones
-too; a partial message may break anything. Readers do not validate: what a provider sent is read as
-it is, and `validate` says what is odd about it.
+Structural rules hold for every complete message. Provenance rules hold for the messages of a
+session. Ids and stop reasons are checked on failed and cancelled messages too; a partial message
+may break any rule. Readers do not validate: a provider's data is read as it is, and `validate`
+lists its oddities.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def validate(value: Conversation | Iterable[Message] | Response) -> list[Violati
 
 
 def _validate_any(value: Any) -> list[Violation]:
-    """Messages, or what stands for them."""
+    """Validates messages, or values that convert to them."""
     from interlingua.model.interop import is_sdk_object
 
     if isinstance(value, Iterable) and not isinstance(value, Mapping) and not is_sdk_object(value):
@@ -164,7 +164,7 @@ class _Session:
 
 
 class History:
-    """What a rule may know beside the message: what came before it, and how the two fit.
+    """The context of a rule: the earlier messages, and how the message follows them.
 
     Messages without a session id go on from the session before them. A call in an unfinished
     message counts as a call; a result in one counts as no answer. The lists are indexes into this
@@ -256,7 +256,7 @@ class History:
 
 
 Finding = tuple[int | None, str, str]
-"""The block's index, the rest of the path after the message, and what is wrong."""
+"""The block's index, the rest of the path after the message, and the problem."""
 Check = Callable[[Message, History], Sequence[Finding]]
 
 
@@ -413,7 +413,7 @@ def assistant_results_are_the_providers(message: Message, history: History) -> S
 
 @_rule("S002-38", statuses=_FINISHED)
 def stop_reason_fits_status(message: Message, history: History) -> Sequence[Finding]:
-    """Of a message that did not come from a model, no stop reason is expected."""
+    """Without a model, a message needs no stop reason."""
     status, stop = message.metadata.status, message.metadata.stop_reason
     if stop is None and message.role != _ASSISTANT:
         return ()
@@ -610,7 +610,7 @@ def _source_problem(source: Source) -> str | None:
 
 
 def _type_problem(block: MediaBlock) -> str | None:
-    """Whether neither `media_type` nor the ending of a file's name tells what the bytes are."""
+    """A problem if neither `media_type` nor the suffix of a file's name gives the type."""
     source = block.source
     if source.kind not in ("base64", "file_ref") or block.media_type is not None:
         return None

@@ -27,7 +27,7 @@ from interlingua.model.spelled_numbers import SpelledFloat
 logger = logging.getLogger(__name__)
 
 KEY = "interlingua"
-"""The key of `raw` for what other versions of this package wrote."""
+"""The key of `raw` for data of other versions of this package."""
 
 UPGRADES: dict[int, Callable[[JsonObject], JsonObject]] = {}
 """Schema version to the function that makes the next version of a stored message out of it."""

@@ -11,7 +11,7 @@ from interlingua.model.base import JsonObject
 
 
 class SpelledFloat(float):
-    """A float that remembers how it was written. To everybody but our own JSON it is a float."""
+    """A float that remembers its spelling. Only our own JSON writer uses it."""
 
     text: str
 
@@ -54,7 +54,7 @@ def schema_of(text: str | bytes) -> JsonObject:
 
 
 def spelled(value: Any) -> Any:
-    """What an encoder writes for a value that msgspec does not know."""
+    """The encoding of a value that msgspec does not know."""
     if type(value) is SpelledFloat:
         return msgspec.Raw(value.text.encode())
     raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")

@@ -1,4 +1,4 @@
-"""What a tool is to a model: its name, what it does, what it takes. Others run it."""
+"""A tool as the model sees it: name, purpose, input. Other modules run it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from interlingua.model.blocks import Cache, Executor
 
 @plain_members
 class SideEffects(StrEnum):
-    """What running a tool may do; `write`, `execute` and `network` need a confirmation first."""
+    """The effects of running a tool; `write`, `execute` and `network` need a confirmation first."""
 
     NONE = "none"
     READ = "read"
@@ -21,7 +21,7 @@ class SideEffects(StrEnum):
 
 
 class Grammar(Value, frozen=True):
-    """What the free text of a `custom` tool has to look like; `syntax` is `lark` or `regex`."""
+    """The grammar for the free text of a `custom` tool; `syntax` is `lark` or `regex`."""
 
     syntax: str
     definition: str
@@ -46,7 +46,8 @@ class ToolDefinition(Value, metaclass=Guarded, frozen=True):
     grammar: Grammar | None = None
     cache: Cache | None = None
     callers: tuple[str, ...] | None = None
-    """Who may call it: the model itself (`direct`), code that the model wrote (`program`)."""
+    """The callers of the tool: the model itself (`direct`), code that the model wrote
+    (`program`)."""
     asynchronous: bool | None = None
     """Whether the model goes on before the result is there."""
     raw: Raw | None = None

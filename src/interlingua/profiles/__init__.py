@@ -1,4 +1,4 @@
-"""What each model can do and accepts, and its names."""
+"""Capabilities, rules and names of models."""
 
 from interlingua.profiles.capabilities import (
     Capabilities,

@@ -1,4 +1,4 @@
-"""What each model can do: thirteen answers, from the same rules that requests are written by.
+"""Capabilities of models: thirteen answers, from the same rules that requests are written by.
 
 A list has what is known of single models: a provider's usual answer, and where a model differs. It
 is the first of the rules that a profile is folded from (`known_rule`), and the fold decides, so
@@ -60,7 +60,7 @@ _FIELDS = Capabilities.__struct_fields__
 class _Data(msgspec.Struct, frozen=True):
     providers: dict[str, dict[str, Any]]
     shown: dict[str, dict[str, dict[str, bool]]]
-    """What a provider shows of its models in one dialect and not in another."""
+    """Capabilities that a provider offers in one dialect and not in another."""
     models: dict[str, dict[str, Any]]
     read: str = "2026-11-16"
     """When its sources were read."""
@@ -78,7 +78,7 @@ _HOPED: dict[str, Any] = {
     "max_output_tokens": None,
     "accepted_image_media_types": ("image/png", "image/jpeg", "image/webp", "image/gif"),
 }
-"""Of a model that is only known to its user, at a provider that is."""
+"""Defaults for a model known only to its user, at a known provider."""
 _HOPED_OF_ANY: dict[str, Any] = {
     "supports_images": True,
     "supports_tools": True,
@@ -96,7 +96,8 @@ _TEXT_BESIDE_IMAGES = frozenset({"ollama"})
 def capabilities(
     model: str, dialect: str | None = None, profile: Profile | None = None
 ) -> Capabilities:
-    """What a model, by name or `<provider>:<name>`, can do in a dialect, by default the provider's.
+    """The capabilities of a model, by name or `<provider>:<name>`, in a dialect, by default the
+    provider's.
 
     An unknown model is an `UnknownModelError`; `expected_capabilities` has what may be expected of
     it. `profile` defaults to that of the package's own rules."""
@@ -183,7 +184,7 @@ def _default_dialect(model: str, listed: dict[str, Any]) -> str:
 
 
 def known_rule(model: str, provider: str | None) -> Rule | None:
-    """What the list knows of a model, as the first rule of its profile; `model` is its name."""
+    """The list's entry for a model, as the first rule of its profile; `model` is its name."""
     from interlingua.profiles.fields import (
         CacheRules,
         Limits,
@@ -282,7 +283,7 @@ def _lists_instructions(profile: Profile) -> bool | None:
 
 
 def _thinks(profile: Profile) -> bool | None:
-    """False of a model that cannot be asked to, and does not by itself."""
+    """False for a model that neither thinks by itself nor can be asked to."""
     reasoning = profile.reasoning
     return False if reasoning.carrier == "none" and reasoning.default == "off" else None
 
@@ -295,7 +296,7 @@ def _calls(profile: Profile, dialect: str) -> bool | None:
 
 
 def _shown(provider: str, listed: dict[str, Any], dialect: str | None) -> dict[str, Any]:
-    """Without what a provider does not show in this dialect."""
+    """Without the capabilities that a provider does not offer in this dialect."""
     dialect = dialect or listed["dialect"]
     for name, shown in _load().shown.get(provider, {}).get(dialect, {}).items():
         listed[name] = listed[name] and shown

@@ -1,5 +1,5 @@
-"""What a profile can say about a model, in groups. Every field is optional: None is no rule, and a
-value is then written as if nobody knew the model.
+"""The fields of a profile, in groups. Every field is optional: None is no rule, and a value is then
+written as for an unknown model.
 
 The words are those of the canonical model wherever it has any (efforts, kinds of media, modes of a
 tool choice); what each dialect makes of them is its own business.
@@ -14,9 +14,9 @@ import msgspec
 from interlingua.model.exchange import Effort
 
 When = Literal["always", "never", "one", "effort-none", "no-thinking"]
-"""When an option may be said: `one` takes the value 1 alone, which is the default; `effort-none`
-only while reasoning is said to be (or is by default) none; `no-thinking` only while the model does
-not think."""
+"""When an option may be sent: `one` allows only the value 1, which is the default; `effort-none`
+only while the reasoning effort is none, by option or by default; `no-thinking` only while the model
+does not think."""
 Carrier = Literal[
     "none",  # does not reason, or cannot be configured
     "effort",  # an effort
@@ -53,7 +53,7 @@ class Grammar(Group, frozen=True):
 
 
 class Speaks(Group, frozen=True):
-    """In which dialects a model is asked."""
+    """The dialects of a model."""
 
     dialect: str | None = None
     """The default dialect."""
@@ -253,7 +253,7 @@ class CacheRules(Group, frozen=True):
     auto: Literal["marks", "key"] | None = None
     """What is added to requests without any: breakpoints, or a key for the conversation."""
     refused: tuple[Literal["key", "options"], ...] | None = None
-    """What OpenAI has for the prompt cache, and the host does not: a key, or the other options."""
+    """The options of OpenAI's prompt cache that the host lacks: a key, or the others."""
 
 
 class MediaRules(Group, frozen=True):

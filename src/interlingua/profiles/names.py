@@ -1,5 +1,5 @@
-"""Names of models: `<provider>:<name>`, how a name on a wire finds its entry in a table, and what
-is left of a name without what each provider adds to it.
+"""Names of models: `<provider>:<name>`, the entry of a wire's name in a table, and names without
+the additions of each provider.
 
 The name may itself hold colons, slashes and dots (`openrouter:deepseek/deepseek-r1`,
 `bedrock:us.anthropic.claude-sonnet-4-6`): the first colon ends the provider. One function takes it
@@ -45,7 +45,7 @@ _TWO_DIGITS = {"claude", "gpt"}
 
 
 class NameParts(NamedTuple):
-    """What a name says about the model."""
+    """The parts of a model's name."""
 
     name: str
     """Without region, vendor, date and variant, dots written as dashes."""
@@ -55,7 +55,7 @@ class NameParts(NamedTuple):
     words: frozenset[str]
     """The other words of the name: `opus`, `mini`, `flash`, `lite`."""
     variant: str | None = None
-    """What stood behind a colon (`free`, an Ollama tag): the same model, at another price."""
+    """The suffix after a colon (`free`, an Ollama tag): the same model, at another price."""
 
 
 @lru_cache(4096)
@@ -75,7 +75,7 @@ def has_vendor(name: str) -> bool:
 
 
 def _bare(name: str) -> tuple[str, str | None]:
-    """Without path, region, vendor and edition, and what stood behind a colon."""
+    """Without path, region, vendor and edition, and the suffix after a colon."""
     name = name.removeprefix("ft:").partition("@")[0].rpartition("/")[2].lstrip("~")
     vendor = _VENDOR.match(name)
     if vendor:
@@ -87,7 +87,7 @@ def _bare(name: str) -> tuple[str, str | None]:
 
 
 def _undated(name: str) -> str:
-    """Without what names one edition or stage of a model."""
+    """Without dates and stages of a model's editions."""
     snapshot = _SNAPSHOT.fullmatch(name)
     name, before = snapshot[1] if snapshot else name, None
     while before != name:

@@ -1,8 +1,8 @@
 """Profiles: what each model takes, folded from named rules.
 
-A `Rule` is a partial profile with a reason: which models it holds for, who said so, how sure that
-is. The `Profile` of a model is the fold of all rules that match it, later ones over earlier ones,
-rules for an exact name over all others. It remembers which rule is behind each field.
+A `Rule` is a partial profile with a reason: its models, its source, and its certainty. The
+`Profile` of a model is the fold of all rules that match it, later ones over earlier ones, rules for
+an exact name over all others. It remembers which rule is behind each field.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ HOMES = {
     "ollama": "ollama",
     "openrouter": "openrouter",
 }
-"""Whose models are meant where a dialect is named and no provider."""
+"""The provider of models if only a dialect is named."""
 
 
 class ProfileFields(
@@ -111,14 +111,14 @@ class Rule(ProfileFields, frozen=True, kw_only=True, rename={"dialects": "in"}):
 
 
 class Overlay(ProfileFields, frozen=True, kw_only=True):
-    """What a provider's table says about all of its models."""
+    """The rules that a provider's table has for all of its models."""
 
     like: str | None = None
     """The provider whose rules hold here too, for one that passes requests on to it."""
 
 
 class Profile(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
-    """What one model accepts at one provider."""
+    """The rules of one model at one provider."""
 
     speaks: Speaks = Speaks()
     sampling: Sampling = Sampling()
@@ -132,15 +132,15 @@ class Profile(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
     media: MediaRules = MediaRules()
     words: Words = Words()
     rules: dict[str, Rule] = {}
-    """`<group>.<field>` to the rule that says it."""
+    """`<group>.<field>` to its rule."""
     name: str | None = None
-    """The model, as it was asked for."""
+    """The model's name in the request."""
     provider: str | None = None
     dialect: str | None = None
     """The name, provider and dialect that the profile was made for, as far as they are known."""
 
     def rule(self, field: str) -> Rule | None:
-        """The rule behind a field (`sampling.temperature`); None where there is none."""
+        """The rule behind a field (`sampling.temperature`); None if there is none."""
         return self.rules.get(field)
 
     def fields(self) -> Iterator[tuple[str, Any, Rule]]:
@@ -179,7 +179,7 @@ class Profiles:
     over all others; a later layer stands over the earlier ones."""
 
     def __init__(self, *layers: Iterable[Rule], known: bool = False) -> None:
-        """With `known`, what the list of capabilities has of a model is its first rule."""
+        """With `known`, the model's entry in the list of capabilities is its first rule."""
         self.layers = tuple(tuple(layer) for layer in layers)
         self._ordered = tuple(
             rule for layer in self.layers for rule in sorted(layer, key=_is_exact)
@@ -257,7 +257,7 @@ _BOUND = re.compile(r"(>=|<=|>|<)?(\d+)(?:\.(\d+))?")
 
 
 def check_range(text: str | None) -> None:
-    """ValueError where a range of versions is none."""
+    """ValueError if a range of versions is invalid."""
     if text is not None:
         _bounds(text)
 
@@ -268,7 +268,7 @@ def _in_range(version: Version | None, text: str) -> bool:
 
 @cache
 def _bounds(text: str) -> tuple[tuple[str, Version], ...]:
-    """A range in its parts; ValueError where it is none."""
+    """The parts of a range; ValueError if it is invalid."""
     found = [_BOUND.fullmatch(part) for part in text.split()]
     if not found or None in found:
         raise ValueError(f"a range of versions is like '>=4.5 <5', found {text!r}")

@@ -154,7 +154,7 @@ def _parsed(text: str, file: str) -> dict[str, Any]:
 
 
 def _line(text: str, index: int, field: str | None) -> int | None:
-    """Where a rule begins, or where in it the field is written."""
+    """The line of a rule, or of a field in it."""
     first, at = field.split(".")[0] if field else "", -1
     begins: int | None = None
     for number, line in enumerate(text.splitlines(), 1):

@@ -43,11 +43,11 @@ HOSTS = frozenset(
 """Providers that serve models of other makers: a name that its maker has too is the maker's."""
 _MARK = re.compile("[:/]")
 _TAG = re.compile(r"latest|\d+(\.\d+)?b\b.*")
-"""As Ollama has them: a size, or the newest."""
+"""Tags of Ollama: a size, or the newest."""
 _NEW = "; write a newer model as <provider>:<name>"
 
 HOST = "bedrock"
-"""Who names the vendor in a model's name."""
+"""The services that put the vendor into a model's name."""
 
 
 class Names:
@@ -121,7 +121,7 @@ class Names:
 
     @cached_property
     def _by_reduced(self) -> dict[str, dict[str, str]]:
-        """Reduced name to what each provider calls the model."""
+        """Reduced name to each provider's name of the model."""
         found: dict[str, dict[str, str]] = {}
         for id in self._ids:
             provider, _, name = id.partition(":")

@@ -1,4 +1,4 @@
-"""Providers as data: addresses, keys, signing, and how each is asked."""
+"""Providers as data: addresses, keys, signing, and endpoints."""
 
 from interlingua.providers.credentials import (
     AuthorisedRequest,

@@ -1,5 +1,5 @@
-"""Credentials that a cloud hands out for a while: Google's application default credentials, and
-what AWS has for a profile, a role, a container or a machine.
+"""Credentials that a cloud issues for a limited time: Google's application default credentials, and
+AWS's for a profile, a role, a container or a machine.
 
 The vendors' own packages find and refresh them, on a thread of their own: they block. They are
 fetched when they are first needed, and again before they expire; until then the old ones serve."""
@@ -18,7 +18,7 @@ from interlingua.providers.provider import Provider, ProviderSetupError, Secret
 logger = logging.getLogger(__name__)
 
 CLOUDS = frozenset({"adc", "aws"})
-"""Where credentials may come from that are fetched."""
+"""Sources of credentials that are fetched."""
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 EARLY = 300
 """Seconds before they expire in which the credentials of AWS are fetched anew; Google's package
@@ -61,7 +61,7 @@ class CloudLogin:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What the cloud knows of the project or the region, under names of the environment."""
+        """The project or region of the cloud, under names of the environment."""
         return {} if self._source is None else self._source.variables
 
     def credentials(self) -> Credentials:
@@ -146,7 +146,8 @@ class _Google:
 
 
 class _Aws:
-    """What botocore finds: a profile, an assumed role, SSO, a container or the machine's role."""
+    """The credentials that botocore finds: a profile, an assumed role, SSO, a container or the
+    machine's role."""
 
     def __init__(self, provider: Provider) -> None:
         try:

@@ -1,7 +1,7 @@
-"""Who is asking: finding a key, and putting it on a request at the last moment.
+"""Credentials: finds a key, and puts it on a request at the last moment.
 
-What is found is wrapped in `Secret`; what is ready to send shows its headers to nobody who prints
-it.
+Keys are wrapped in `Secret`; a request that is ready to send does not show its headers when
+printed.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ _NOT_HERE = {
 
 
 class Credentials(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to prove who is asking. `source` names where the secret was found."""
+    """One set of credentials. `source` names the place of the secret."""
 
     style: Style
     source: str
@@ -273,7 +273,7 @@ def _from_environment(
 
 
 def _ways(auth: Auth) -> list[str]:
-    """What to set: one of several variables; the id and the secret of a signature together."""
+    """The remedies: one of several variables; the id and the secret of a signature together."""
     if auth.style != "aws-sigv4" or len(auth.env) < 2:
         return list(auth.env)
     session = [f" (with {name}, if they are temporary)" for name in auth.env[2:]]
@@ -304,7 +304,7 @@ def _sendable(provider: Provider, text: str, source: str) -> Secret:
 
 
 def _refuse_open_air(url: str, provider: Provider) -> None:
-    """Keys go over https, or to this machine, or where the user says that http will do."""
+    """Keys go over https, to this machine, or over http if the user allows it."""
     parts = urlsplit(url)
     if parts.scheme == "https" or provider.insecure or _is_loopback(parts.hostname or ""):
         return

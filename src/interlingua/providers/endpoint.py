@@ -1,5 +1,5 @@
-"""Where to send a request. Pure functions of a provider, a model and an environment; keys come
-later (`credentials.py`), and `adapt/request.py` writes the body."""
+"""Addresses of requests. Pure functions of a provider, a model and an environment; keys come later
+(`credentials.py`), and `adapt/request.py` writes the body."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
     stream: bool
     region: str | None = None
-    """Where the provider signs requests: the region to sign for."""
+    """The region to sign for, if the provider signs requests."""
 
 
 def endpoint(
@@ -60,7 +60,7 @@ def endpoint(
     base_url: str | None = None,
     path: str | None = None,
 ) -> Endpoint:
-    """Where to ask `<provider>:<name>`. Without `provider` it is the package's own of that name.
+    """The endpoint of `<provider>:<name>`. Without `provider` it is the package's own of that name.
 
     `path` is one beside those that `kind` stands for. `base_url` comes before `environ`, and that
     before what the provider says itself.

@@ -28,7 +28,7 @@ MOST = 1000
 
 
 class ModelLookup:
-    """Looks models up: the dialect and the profile of each, and what it can do."""
+    """Looks models up: the dialect, profile and capabilities of each."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class ModelLookup:
         self.providers = known_providers(own_path()) if providers is None else providers
         self._capabilities: dict[tuple[str, str | None], Capabilities] = {}
         self.targets: dict[Any, Any] = {}
-        """Targets that were made from this lookup (`adapt.target`), by what was asked for."""
+        """Targets made from this lookup (`adapt.target`), by their arguments."""
 
     @property
     def adapts(self) -> bool:
@@ -53,13 +53,13 @@ class ModelLookup:
         return bundled() if self._source is False else profiles_from(self._source)
 
     def profile(self, model: str, dialect: str | None) -> Profile | None:
-        """What `<provider>:<name>` takes in a dialect; None where nothing is fitted."""
+        """The profile of `<provider>:<name>` in a dialect; None if requests are not adapted."""
         if self._source is False:
             return None
         return self.known_profile(model, dialect)
 
     def known_profile(self, model: str, dialect: str | None) -> Profile:
-        """What it takes, whether or not requests are fitted to it."""
+        """The profile, whether or not requests are adapted to it."""
         key, name = model_name(model)
         provider = self.providers.get(key)
         overlay = provider.profile if provider else None
@@ -84,7 +84,7 @@ class ModelLookup:
         return {} if provider is None else provider.dialects
 
     def capabilities(self, model: str, dialect: str | None = None) -> Capabilities:
-        """What a model can do, by the same rules."""
+        """The capabilities of a model, by the same rules."""
         known = self._capabilities.get((model, dialect))
         if known is None:
             known = self._found_capabilities(model, dialect)
@@ -107,7 +107,8 @@ def profile_here(model: str | None, dialect: str) -> Profile | None:
 
 
 def lookup_here() -> ModelLookup:
-    """As this machine's user says. The files are read again when one of them has changed."""
+    """The lookup for this machine's configuration. The files are read again when one of them has
+    changed."""
     folder = config_folder()
     files = (*own_files(folder), folder / PROVIDERS)
     return _lookup(tuple((path, _stamp(path)) for path in files))

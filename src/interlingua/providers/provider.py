@@ -1,4 +1,4 @@
-"""A provider as a value: where it is, how it wants to be asked, and who may ask.
+"""A provider as a value: its address, endpoints and credentials.
 
 Nothing here does anything; `endpoint.py` makes addresses of it, `credentials.py` finds keys.
 """
@@ -116,7 +116,7 @@ class Secret:
 Style = Literal[
     "bearer", "x-api-key", "x-goog-api-key", "api-key", "query", "aws-sigv4", "google-token", "none"
 ]
-"""How a request says who is asking. `query` puts the key in the address as `key=`."""
+"""How a request carries the key. `query` puts it in the address as `key=`."""
 
 Kind = Literal["request", "count_tokens", "models"]
 """The kind of a call to a provider; a streamed request is a request with `stream`."""
@@ -127,12 +127,12 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class Auth(Part, frozen=True):
-    """One way to say who is asking, and the variables its key is looked for in."""
+    """One way to authenticate, and the variables that may hold its key."""
 
     style: Style
     env: tuple[str, ...] = ()
     optional: bool = False
-    """Without a key, ask without one."""
+    """Without a key, send requests without one."""
 
 
 class Variable(Part, frozen=True):
@@ -152,15 +152,15 @@ class Paths(Part, frozen=True):
     model_in_body: bool = True
     """False: the address says the model, and the body may not."""
     body: dict[str, Any] = {}
-    """What every request's body has beside what the dialect writes."""
+    """Members of every request's body beside those of the dialect."""
     stream_in_body: bool = True
     """False: the address says whether to stream, and the body may not."""
     models: tuple[str, ...] = ()
     """Patterns of the models that these paths serve; none: all."""
     older: str | None = None
-    """Where a body of an older version of the dialect goes, which has no `messages`."""
+    """The path for bodies of an older version of the dialect, without `messages`."""
     framing: Literal["aws"] | None = None
-    """How its streams are framed, where that is not the dialect's own way."""
+    """The framing of its streams, if it is not the dialect's usual one."""
 
 
 EmbeddingForm = Literal[
@@ -178,7 +178,7 @@ EmbeddingForm = Literal[
 
 
 class EmbeddingPath(Part, frozen=True):
-    """Where a provider makes embeddings, and in which form (`adapt/embeddings`)."""
+    """The path and form of a provider's embeddings (`adapt/embeddings`)."""
 
     path: str
     form: EmbeddingForm = "openai"
@@ -187,7 +187,7 @@ class EmbeddingPath(Part, frozen=True):
 
 
 class DecisionPath(Part, frozen=True):
-    """Where a provider makes decisions, and in which form (`adapt/decisions`)."""
+    """The path and form of a provider's decisions (`adapt/decisions`)."""
 
     path: str
     form: Literal["openai", "gemini", "systemone", "openrouter", "vercel"] = "openai"
@@ -211,7 +211,7 @@ class ToolIds(Part, frozen=True):
 
 
 class Switches(Part, frozen=True):
-    """Where a server that speaks `openai-chat` differs from its `host`, or from OpenAI's own.
+    """How a server of the dialect `openai-chat` differs from its `host`, or from OpenAI.
 
     None is as at the host; an empty text is a key that the server does not have."""
 
@@ -230,7 +230,7 @@ class Switches(Part, frozen=True):
     developer: bool = True
     """Knows the role developer; else it is sent as system."""
     thinking: str | None = None
-    """Where thinking stands in a message: a key, or `content` for chunks among the text."""
+    """The place of thinking in a message: a key, or `content` for chunks among the text."""
     replay: Literal["never", "calls", "always", "own"] | None = None
     """When thinking is sent back: never, with tool calls, always, or only the server's own."""
     switch: str | None = None
@@ -244,7 +244,7 @@ class Timeouts(Part, frozen=True):
 
     connect: float = 10.0
     first_byte: float = 300.0
-    """Until the answer begins. Models that think say nothing for minutes."""
+    """Until the answer begins. Models that think are silent for minutes."""
     idle: float = 120.0
     """Between two pieces of a stream."""
     total: float = 600.0
@@ -265,11 +265,11 @@ class Provider(Part, frozen=True):
     models: str | None = None
     """The path of the list of models."""
     embeddings: tuple[EmbeddingPath, ...] = ()
-    """Where it makes embeddings; none: beside chat, as OpenAI does."""
+    """Its embeddings; empty: beside chat, as at OpenAI."""
     batches: Literal["openai", "anthropic", "mistral", "gemini"] | None = None
-    """Whose batches it has; None: none that a gateway can hand requests to."""
+    """The API of its batches; None: none that a gateway can use."""
     decisions: tuple[DecisionPath, ...] = ()
-    """Where it makes decisions; chat models make those of all other models."""
+    """Its decisions; chat models make those of all other models."""
     headers: dict[str, str] = {}
     variables: dict[str, Variable] = {}
     dialect_of: dict[str, str] = {}
@@ -277,7 +277,7 @@ class Provider(Part, frozen=True):
     switches: Switches = Switches()
     timeouts: Timeouts = Timeouts()
     profile: Overlay | None = None
-    """What all of its models take, laid over the rules for them."""
+    """Rules for all of its models, laid over those of single models."""
     insecure: bool = False
     """Send the key over plain http to other machines too."""
     credentials: Literal["adc", "aws", "client"] | None = None

@@ -39,7 +39,7 @@ _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 class _FieldError(Exception):
-    """What is wrong, and the keys that lead to it."""
+    """The problem, and the keys that lead to it."""
 
     def __init__(self, problem: str, *path: str) -> None:
         self.problem = problem
@@ -51,7 +51,7 @@ def read_providers(
 ) -> tuple[dict[str, Provider], dict[str, dict[str, Any]]]:
     """The providers of a file over those of `base`, and the tables they were made of.
 
-    With a `base` this is a user's file: what it says is marked as its own, and it may hold keys.
+    With a `base` this is a user's file: its entries are marked as the user's, and it may hold keys.
     """
     text = _text(data, file)
     try:
@@ -77,7 +77,7 @@ def read_providers(
 def read_file(
     path: Path, base: Mapping[str, dict[str, Any]]
 ) -> tuple[dict[str, Provider], dict[str, dict[str, Any]]]:
-    """The same from a path; a file that is not there says nothing."""
+    """The same from a path; a missing file is empty."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:

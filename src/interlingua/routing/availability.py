@@ -33,7 +33,7 @@ _NOT_THE_PROVIDERS_FAULT = frozenset(
 )
 
 Change = ProviderUnavailable | ProviderRecovered
-"""What became of a mark, in the form of the event that says so."""
+"""The change of a mark, in the form of its event."""
 
 EVENT_TYPES: dict[type[Change], str] = {
     ProviderUnavailable: "routing.provider_unavailable",
@@ -51,7 +51,7 @@ class Mark(NamedTuple):
 
 @dataclass
 class _Account:
-    """What is known of one model or provider."""
+    """The record of one model or provider."""
 
     failures: deque[float] = field(default_factory=deque)
     tried: float = 0.0

@@ -19,7 +19,7 @@ class RoutingError(InterlinguaError):
 
 
 class OverrideError(RoutingError):
-    """A message begins with `@`, and what follows is no order that can be followed."""
+    """A message begins with `@` and an override that cannot be followed."""
 
 
 class UnknownAliasError(OverrideError, UnknownModelError):
@@ -91,7 +91,7 @@ class Decision:
     chosen_model: str | None
     chain: tuple[ChainStep, ...] = ()
     reason: str | None = None
-    """Why there is no model, where there is none."""
+    """Why no model was chosen."""
 
     @property
     def winner_index(self) -> int:
@@ -122,7 +122,7 @@ class Decision:
         )
 
     def event(self, elapsed_ms: float = 0.0) -> RouteDecided:
-        """What `route.decided` says; exactly one for each turn."""
+        """The payload of `route.decided`; exactly one for each turn."""
         return RouteDecided(
             chosen_model=self.chosen_model,
             winner_index=self.winner_index,
@@ -138,7 +138,7 @@ def quota_refusal() -> Decision:
 
 
 def show(decision: Decision | None) -> str:
-    """What `/model show` prints: the last chain, one line per slot."""
+    """The output of `/model show`: the last chain, one line per slot."""
     if decision is None:
         return "No turn has been routed yet."
     lines = []

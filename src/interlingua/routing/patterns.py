@@ -84,7 +84,7 @@ def _named(kind: str, names: Iterable[str]) -> list[str]:
 
 
 class TurnResult(NamedTuple):
-    """What is known of a turn when it is over, before any feedback."""
+    """The result of a finished turn, before any feedback."""
 
     stop_reason: StopReason | None
     cancelled: bool = False

@@ -76,7 +76,7 @@ class Policy:
     aliases: Mapping[str, str] = field(default_factory=dict)
     pattern: PatternSettings = PatternSettings()
     side_effects: Mapping[str, frozenset[SideEffects]] = field(default_factory=dict)
-    """Model or provider to what tools may do in its turns."""
+    """Model or provider to the side effects allowed in its turns."""
     version: str | None = None
 
     def scope(self, workspace_path: str | None) -> Scope:
@@ -91,7 +91,7 @@ NO_POLICY = Policy()
 class PolicyReader:
     """Reads one file and collects all that is wrong with it, not only the first thing.
 
-    Without a registry, models are checked for their form alone.
+    Without a registry, models are checked for their form only.
     """
 
     def __init__(self, registry: Registry | None = None) -> None:

@@ -1,7 +1,7 @@
-"""What a rule may ask about a turn: a closed set of predicates, each compiled once.
+"""Predicates of routing rules: a closed set, each compiled once.
 
-A predicate's function takes the value from the rules file and gives a test, or raises a
-`PredicateError` that says what is wrong with the value.
+A predicate's function takes the value from the rules file and returns a test, or raises a
+`PredicateError` that describes the problem with the value.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from interlingua.routing.turn import Turn
 Test = Callable[[Turn], bool]
 
 MOST_LEVELS = 16
-"""How deep `any_of`, `all_of` and `not` may nest."""
+"""The nesting limit of `any_of`, `all_of` and `not`."""
 _TEXT_LIMIT = 100_000
 """A regular expression looks at no more of a message than this."""
 

@@ -24,13 +24,13 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
     adapter: str | None = None
     """The dialect or adapter that speaks to it; the provider's own, when None."""
     wire_name: str | None = None
-    """What it is called on the wire, where that is not the name in its id."""
+    """Its name on the wire, if that differs from the name in its id."""
     tier: Tier = "balanced"
     can_delegate: bool = False
     """Whether work may be delegated to it."""
     aliases: tuple[str, ...] = ()
     side_effects: tuple[SideEffects, ...] | None = None
-    """What tools may do in turns of this model; None is anything."""
+    """The side effects allowed in turns of this model; None allows all."""
 
     def __post_init__(self) -> None:
         check_words(self)
@@ -57,7 +57,8 @@ class Registry:
         self.entries: dict[str, ModelEntry] = {}
         self.aliases: dict[str, str] = {}
         self.trusted: Mapping[str, frozenset[SideEffects]] = {}
-        """What tools may do in turns of a model or a provider, beside what entries say."""
+        """The side effects allowed in turns of a model or a provider, in addition to those of
+        entries."""
         for entry in entries:
             if not is_model_id(entry.id):
                 raise RegistryError(f"model {entry.id!r}: an id is <provider>:<name>")
@@ -93,7 +94,7 @@ class Registry:
         return new
 
     def allowed_effects(self, model: str) -> frozenset[SideEffects] | None:
-        """What tools may do in turns of this model, by every limit; None is anything."""
+        """The side effects allowed in turns of this model, by every limit; None allows all."""
         entry = self.entries.get(model)
         named = [self.trusted.get(model), self.trusted.get(provider_of(model))]
         if entry is not None and entry.side_effects is not None:

@@ -34,12 +34,12 @@ from interlingua.routing.turn import Turn
 
 @dataclass(frozen=True)
 class Config:
-    """The models that are there, and what the rules file says about them."""
+    """The available models, and the rules file."""
 
     registry: Registry = field(default_factory=Registry)
     policy: Policy = NO_POLICY
     global_default: str | None = None
-    """Where the rules file has no default of its own."""
+    """The default if the rules file has none."""
 
     @cached_property
     def names(self) -> Registry:
@@ -52,7 +52,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a slot proposes."""
+    """The proposal of a slot."""
 
     model: str
     reason: str
@@ -62,7 +62,7 @@ class Candidate:
 
 
 Outcome = Candidate | str | None
-"""A candidate, why there is none, or nothing to say."""
+"""A candidate, the reason that there is none, or no proposal."""
 
 
 def decide(
@@ -184,7 +184,7 @@ logger = logging.getLogger(__name__)
 def check_rules(path: str | os.PathLike[str], registry: Registry | None = None) -> list[Problem]:
     """Everything wrong with a rules file; an empty list if it can be used.
 
-    Without a registry, models are checked for their form and not for being configured.
+    Without a registry, models are checked for their form only.
     """
     reader = PolicyReader(registry)
     try:
@@ -252,7 +252,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _stamp(path: Path) -> tuple[int, ...] | str:
-    """What changes when a file is written or replaced."""
+    """A value that changes when a file is written or replaced."""
     try:
         state = path.stat()
     except OSError as problem:

@@ -34,7 +34,7 @@ class Capabilities(Protocol):
 
 
 CapabilityLookup = Callable[[str], Capabilities | None]
-"""A model's record by its id; None where there is none."""
+"""A model's record by its id; None if there is none."""
 
 Unavailable = Callable[[str], str | None]
 """Why a model is passed over at the moment; None where it is not."""
@@ -57,7 +57,7 @@ def failure_of(
     capabilities: CapabilityLookup,
     unavailable: Unavailable = never_unavailable,
 ) -> Failure | None:
-    """What keeps a model from serving a turn with these needs. Only what is needed is checked."""
+    """Why a model cannot serve a turn with these needs. Only the needs are checked."""
     if model not in registry:
         return Failure(FailureCode.NOT_CONFIGURED, "it is not configured")
     why = unavailable(model)
@@ -67,7 +67,7 @@ def failure_of(
 
 
 def _distrust(model: str, needs: Needs, registry: Registry) -> Failure | None:
-    """What the turn's tools may do, and this model's turns may not."""
+    """The side effects of the turn's tools that this model's turns do not allow."""
     allowed = registry.allowed_effects(model)
     if allowed is None:
         return None
@@ -110,7 +110,8 @@ _SWITCHES = (
     ("system_prompt", True, FailureCode.NO_SYSTEM_PROMPT_SUPPORT, "system prompts"),
     ("structured_output", False, FailureCode.NO_STRUCTURED_OUTPUT_SUPPORT, "structured output"),
 )
-"""What a turn may need, whether it is there if nothing is declared, and what to say if not."""
+"""The needs of a turn, their default if nothing is declared, and the message if they are not
+met."""
 
 
 def _image_problem(needs: Needs, record: Capabilities | None) -> str | None:
@@ -146,7 +147,7 @@ class Refusal:
         return f"Cannot switch to {self.model}: {why}. The active model is unchanged: {active}."
 
     def event(self) -> ConstraintFailure:
-        """What `routing.constraint_failure` says."""
+        """The payload of `routing.constraint_failure`."""
         return ConstraintFailure(
             model=self.model,
             code=self.failure.code,
@@ -235,7 +236,7 @@ class Choice:
         return self.model
 
     def end_turn(self) -> None:
-        """What was chosen meanwhile holds from now on."""
+        """Choices made during the turn take effect."""
         self.in_turn = False
         if self._waits:
             self.model, self._waits, self._next = self._next, False, None
@@ -245,7 +246,7 @@ _HINT = "; to begin a message with an at sign, write \\@"
 
 
 class AddressedText(NamedTuple):
-    """What is left to say, and to whom: `name` as it was written, `model` the id behind it."""
+    """The rest of the text, and its addressee: `name` as written, `model` the id behind it."""
 
     message: Message
     name: str | None = None

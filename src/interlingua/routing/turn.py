@@ -1,4 +1,4 @@
-"""A turn as routing sees it: what it needs of a model, and what rules may ask about it."""
+"""A turn for routing: its needs of a model, and the facts that rules may test."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ UNKNOWN_MEDIA_TYPE = ""
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model must be able to do. Thinking is never needed: it can be left out."""
+    """Required capabilities of a model. Thinking is never required: it can be left out."""
 
     image_media_types: tuple[str, ...] | None = None
     """None: there are no images. The type of some may be unknown, which is an empty text."""
     input_tokens: int = 0
     output_tokens: int = 0
-    """How much room the answer was promised."""
+    """The tokens reserved for the answer."""
     tools: bool = False
     system_prompt: bool = False
     structured_output: bool = False
     side_effects: tuple[SideEffects, ...] = ()
-    """What the tools of the turn may do, each once."""
+    """The side effects of the turn's tools, each once."""
 
     @property
     def images(self) -> bool:
@@ -38,7 +38,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PatternStats(msgspec.Struct, frozen=True, kw_only=True):
-    """How turns of this kind went with one model. `success` is weighted, from 0 to 1."""
+    """The record of one model for turns of this kind. `success` is weighted, from 0 to 1."""
 
     model: str
     success: float
@@ -65,7 +65,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """A model's id or alias, from an API field or the start of the message."""
     override_via: Literal["message", "api"] = "message"
     sticky: str | None = None
-    """What `/model` set."""
+    """The model set with `/model`."""
     workspace_path: str | None = None
     workspace_default: str | None = None
     """The session's own default, before that of the rules file."""
@@ -84,7 +84,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What a history has that a model must be able to take, found in one walk."""
+    """Facts of a history that a model must be able to accept, found in one walk."""
 
     media_types: frozenset[str] = frozenset()
     """Those of images, inside tool results and documents too."""
@@ -130,7 +130,7 @@ def needs_of(
     options: Options | None = None,
     input_tokens: int = 0,
 ) -> Needs:
-    """What sending these messages takes. `input_tokens` is the estimate of an adapter."""
+    """The needs of sending these messages. `input_tokens` is the estimate of an adapter."""
     return needs_from(facts_of(messages), tools, options, input_tokens)
 
 
@@ -155,7 +155,7 @@ def needs_from(
 
 
 def effects_of(tools: Sequence[ToolDefinition]) -> tuple[SideEffects, ...]:
-    """What our own tools declare; one that declares nothing may do anything."""
+    """The effects that our own tools declare; a tool without a declaration may have any."""
     ours = [tool for tool in tools if tool.executor == "client"]
     declared = {tool.side_effects or SideEffects.EXECUTE for tool in ours}
     return tuple([effect for effect in SideEffects if effect in declared])

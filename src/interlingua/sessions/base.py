@@ -141,7 +141,7 @@ class SessionBase(Generic[StoreT, TurnT]):
 
     @property
     def decision(self) -> Decision | None:
-        """How the model of the last turn was chosen."""
+        """The routing decision of the last turn."""
         return self._core.decision
 
     @property
@@ -154,7 +154,7 @@ class SessionBase(Generic[StoreT, TurnT]):
         return self._core.turn is not None
 
     def show(self) -> str:
-        """What `/model show` prints."""
+        """The output of `/model show`."""
         return show(self._core.decision)
 
     @Method
@@ -179,7 +179,7 @@ class SessionBase(Generic[StoreT, TurnT]):
 
     @Method
     def cost(self) -> Effects[Decimal | None]:
-        """What the answers cost together, in US dollars; None if the cost of one is unknown."""
+        """The total cost of the answers in US dollars; None if the cost of one is unknown."""
         return self._core.cost()
 
     @Method
@@ -221,7 +221,7 @@ class SessionBase(Generic[StoreT, TurnT]):
 
     @Method
     def plan(self, model: str) -> Effects[SwapPlan]:
-        """What a change to this model would lose and cost. Nothing is changed."""
+        """The losses and cost of a change to this model. Nothing is changed."""
         return self._core.plan(model)
 
     @Method
@@ -366,7 +366,7 @@ class CallBase(Generic[StoreT]):
 
     @property
     def report(self) -> Report:
-        """What the wire could not say."""
+        """The losses of the request."""
         report = self._core.report
         return self._core.written.report if report is None else report
 
@@ -391,7 +391,7 @@ class CallBase(Generic[StoreT]):
 
     @Method
     def complete(self, wire: dict[str, Any] | bytes | str) -> Effects[Message]:
-        """Store the provider's answer, as it came over the wire."""
+        """Store the provider's answer, in its wire form."""
         return self._core.complete(wire)
 
     @Method

@@ -81,14 +81,14 @@ def started(
 
 
 def _streaming(options: Options | None, stream: bool | None, can: bool) -> Options:
-    """The options, with a word on whether the answer comes as a stream: the wire has to say so."""
+    """The options with `stream` set explicitly: the wire needs it."""
     options = options or Options()
     streams = bool(options.stream if stream is None else stream and can)
     return options if options.stream is streams else options.replace(stream=streams)
 
 
 def broken_off(problem: Exception) -> ProviderError:
-    """What became of a stream whose source raised this."""
+    """The error of a stream whose source raised this."""
     return ProviderError(ErrorKind.NETWORK, f"the stream broke off: {type(problem).__name__}")
 
 
@@ -112,7 +112,7 @@ class CallCore:
         self.ended = False
         self._provider_asked = True
         self.report: Report | None = None
-        """What the wire could not say, as somebody else sent it."""
+        """The losses of the request, as sent by the caller's own client."""
         tools = turn.core.tools
         if turn.core.facts().files:
             messages = with_files(messages, turn.core.row.workspace_path)
@@ -123,7 +123,7 @@ class CallCore:
         self.unlogged = DeferredWarnings()
         self._turns: WrittenTurns | None = None
         self._text: bytes | None = None
-        """What is remembered of the turns of the wire, and its JSON."""
+        """The writer's record of the turns on the wire, and its JSON."""
         self.estimate = self._estimated()
         self._clock = clock
         self._began = clock()
@@ -167,7 +167,7 @@ class CallCore:
         return decode_quickly(encode(wire) if self._text is None else self._text)
 
     def wire(self) -> Any:
-        """The body, for whoever sends it."""
+        """The body of the request."""
         wire = self._own_wire
         self.unlogged.log()
         return wire
@@ -197,7 +197,7 @@ class CallCore:
     # Whole answers
 
     def complete(self, wire: dict[str, Any] | bytes | str) -> Effects[Message]:
-        """The provider's answer, as it came over the wire."""
+        """Read the provider's answer in its wire form."""
         return (yield from self.answer(self.adapter.dialect.read_response(wire)))
 
     def answer(self, response: Response) -> Effects[Message]:
@@ -231,7 +231,7 @@ class CallCore:
     # Streams
 
     def feed(self, data: bytes) -> Effects[list[Event]]:
-        """Bytes of a streamed answer; gives the events they tell."""
+        """Bytes of a streamed answer; returns their events."""
         self._require_open()
         return (yield from self._store_events(self._incoming_now().feed(data)))
 
@@ -384,7 +384,7 @@ class CallCore:
         )
 
     def _losses(self) -> dict[str, Any] | None:
-        """The report of what was sent, for the trace; None where nothing was lost."""
+        """The report of the request, for the trace; None without losses."""
         report = self.report
         if report is None and "written" in self.__dict__:
             report = self.written.report

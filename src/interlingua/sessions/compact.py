@@ -18,17 +18,17 @@ from interlingua.sessions.effects import Effects, SessionError
 from interlingua.sessions.pruning import INSTRUCTIONS, sendable
 
 SUMMARY_TOKENS = 8192
-"""Of a summary, at most."""
+"""The most tokens of a summary."""
 
 
 @cache
 def prompt() -> str:
-    """What a model is asked for."""
+    """The instructions for a summary."""
     return files(__package__).joinpath("summary.md").read_text("utf-8").strip()
 
 
 def summary_request(core: Core) -> Effects[Request]:
-    """What to ask a model, so that its answer sums this session up."""
+    """The request to a model for a summary of this session."""
     history = yield from core.load()
     _require_summable(core, history)
     choice = ToolChoice("none") if core.tools else None

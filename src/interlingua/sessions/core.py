@@ -140,7 +140,7 @@ def reopen(setting: Setting, id: str) -> Effects[Core]:
 
 
 class Core:
-    """A session in memory: its row, its history once somebody asked for it, and the model in use.
+    """A session in memory: its row, its history once it is loaded, and the model in use.
 
     `turn` is the id of the turn that is under way, if any; there is one at a time."""
 
@@ -151,23 +151,23 @@ class Core:
         self.history: list[Message] | None = None
         self.ids: IdMap | None = None
         self.prices = setting.prices
-        """What costs are made with: under a version that the store knows."""
+        """The table for costs: under a version that the store has."""
         self.turn: str | None = None
         self.decision: Decision | None = None
         """The last one, for `/model show`."""
         self.last_turn: LastTurn | None = None
         self._facts = (0, Facts())
-        """What was found in so many messages."""
+        """The facts of the first messages, and their number."""
         self._compacted = (0, False)
         """Whether so many messages have a compaction among them."""
         self.sent = History()
         self.prompts: SentPrompts | None = None
-        """What was sent before by whoever took `call.wire`, to say why the cache was missed."""
-        """What the last request was written as: the next one begins with its messages."""
+        """The requests that the caller sent from `call.wire`, to explain misses of the cache."""
+        """The last request as written: the next one begins with its messages."""
         self._lookup: ModelLookup | None = None
-        """What models accept, as it was found when the last turn began."""
+        """The models' rules, as they were when the last turn began."""
         self._adapters: dict[str, Adapter] = {}
-        """Of the models of this turn."""
+        """The adapters of this turn's models."""
         self._estimators: dict[str, Estimator] = {}
         self._estimated: tuple[str | None, int, int] = (None, 0, 0)
         """The last request's model, its messages, and about how many tokens it had."""
@@ -225,7 +225,7 @@ class Core:
     # What is known of the history, without walking all of it again
 
     def facts(self) -> Facts:
-        """What of the history matters to routing."""
+        """The facts of the history that concern routing."""
         history = self.history or []
         count, known = self._facts
         if count < len(history):
@@ -287,7 +287,8 @@ class Core:
         check: bool = True,
         hold: Hold | None = None,
     ) -> Effects[tuple[Message, ...]]:
-        """Store messages that have our ids already; without `check`, an answer as it came."""
+        """Store messages that have our ids already; without `check`, an answer is stored
+        unchecked."""
         assert self.ids is not None
         assert self.history is not None
         if check:
@@ -393,7 +394,7 @@ class Core:
             self._adapters.clear()
 
     def capabilities(self) -> CapabilityLookup:
-        """What routing asks about models; the default router asks what the turn has looked up."""
+        """The lookup for routing; the default router uses the turn's own."""
         setting, configured = self.setting, self.setting.router.capabilities
         if self._lookup is None or setting.model_lookup is not None or configured is not lookup:
             return configured
@@ -428,7 +429,7 @@ class Core:
         )
 
     def plan(self, model: str) -> Effects[SwapPlan]:
-        """What a change to this model would lose and cost; nothing is changed, nothing logged."""
+        """The losses and cost of a change to this model; nothing is changed or logged."""
         history = yield from self.load()
         router, tools, options = self.setting.router, self.tools, self.setting.options
         model = router.config().names.require(model)
@@ -466,7 +467,7 @@ class Core:
         )
 
     def _ahead(self, adapter: Adapter, history: Sequence[Message]) -> Ahead:
-        """What the next prompt would read from the model's cache."""
+        """The predicted cache read of the next prompt."""
         from interlingua.costs.ahead import ahead
 
         options = self.setting.options or Options()
@@ -515,7 +516,7 @@ class Core:
         )
 
     def turn_ended(self) -> Effects[None]:
-        """What was chosen during the turn holds from now on, if the history still fits it."""
+        """Choices made during the turn take effect, if the history still fits them."""
         self.turn = None
         before = self.choice.model
         waited = self.choice.queued
@@ -547,7 +548,7 @@ class Core:
         return core
 
     def cost(self) -> Effects[Decimal | None]:
-        """What the answers of this session cost together; None if the cost of one is unknown."""
+        """The total cost of the session's answers; None if the cost of one is unknown."""
         history = yield from self.load()
         return cost_of_messages(history)
 

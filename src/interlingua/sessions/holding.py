@@ -1,8 +1,8 @@
-"""Whose turn it is: a session has one at a time, in all programs that have it open.
+"""Ownership of turns: a session runs one at a time, in all programs that have it open.
 
-Who has a turn says so in the store with everything that it writes. A program that was killed cannot
-take its word back. So it is not believed when its process is known to be gone, when the turn was
-dropped in this very process, or after a minute of silence.
+The owner of a turn marks it in the store with every write. A killed program cannot remove its mark.
+So a mark is ignored if its process is known to be gone, if the turn was dropped in this very
+process, or after a minute of silence.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from interlingua.store.errors import ConflictError, NotFoundError
 from interlingua.store.rows import SessionRow, TurnRow
 
 SILENCE = timedelta(seconds=60)
-"""After this, a turn that nothing was heard of is no longer waited for."""
+"""Seconds of silence after which a turn is no longer waited for."""
 HERE: WeakValueDictionary[str, Any] = WeakValueDictionary()
-"""The turns of this process that somebody still has in hand, by id."""
+"""The turns under way in this process, by id."""
 _RUN = secrets.token_hex(8)
 
 
@@ -35,7 +35,7 @@ def holder() -> str:
 
 @cache
 def _machine() -> str:
-    """Where numbers of processes mean the same: a boot of a kernel, and in it a container."""
+    """The scope of process ids: a boot of a kernel, and in it a container."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}.{os.stat('/proc/self/ns/pid').st_ino}"
@@ -80,7 +80,7 @@ def is_under_way(turn: TurnRow, resuming: bool = False) -> bool:
 
 
 def free_turn(session_id: str, resuming: bool) -> Effects[str | None]:
-    """See that nobody has a turn of the session under way; gives the one that was left, if any."""
+    """Make sure that no turn of the session is under way; returns the abandoned one, if any."""
     row: SessionRow = yield lambda store: store.session(session_id)
     if row.turn is None:
         return None

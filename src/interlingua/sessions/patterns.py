@@ -44,14 +44,15 @@ _STRENGTHS: dict[Signal, float] = {
     "abandoned": 0.75,
     "accepted": 0.25,
 }
-"""How much each signal says about an answer."""
+"""The weight of each signal about an answer."""
 _BY_HAND = (Slot.PER_MESSAGE_OVERRIDE, Slot.MANUAL_STICKY)
 
 Emit = Callable[[str, Payload], object]
 
 
 def scope_of(core: Core) -> str:
-    """Whose outcomes a session learns from: those of its owner at a gateway, else of its user."""
+    """The owner of the outcomes that a session learns from: its owner at a gateway, else its
+    user."""
     owner = (core.row.routing_policy or {}).get("owner")
     return str(owner or core.setting.user_id or "")
 
@@ -181,7 +182,7 @@ def rate(core: Core, message_id: str | None, rating: Rating) -> Effects[None]:
 
 
 def forked(core: Core, message_id: str | None, name: str | None) -> Effects[Core]:
-    """A fork; one that leaves out an answer says that the user wanted another one."""
+    """A fork; one that leaves out an answer counts as a request for another one."""
     if message_id is not None and is_enabled(core):
         history = yield from core.load()
         ids = [message.id for message in history]

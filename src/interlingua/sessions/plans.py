@@ -1,4 +1,4 @@
-"""What a change of model would lose and cost, before it is made."""
+"""The losses and cost of a change of model, before it is made."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SwapPlan:
     critical: bool = False
     """Something would be left out that must not be: the next request would fail."""
     ahead: Ahead | None = None
-    """What the next prompt is predicted to read from the cache there, and to cost."""
+    """The predicted cache read of the next prompt there, and its cost."""
     present_ahead: Ahead | None = None
     """The same for the model in use, whose cache has seen the history."""
 
@@ -83,7 +83,7 @@ def trial_write(
     tools: Sequence[ToolDefinition],
     options: Options | None,
 ) -> tuple[Report, bool]:
-    """What saying all of this would lose, and whether that is forbidden."""
+    """The losses of writing all of this, and whether one is forbidden."""
     with planning():
         try:
             if options is not None and options.stream is None:
@@ -115,7 +115,7 @@ def estimated_tokens(
 
 
 def reading_cost(adapter: Adapter, tokens: int) -> Decimal | None:
-    """What a prompt of so many fresh tokens costs."""
+    """The cost of a prompt of so many fresh tokens."""
     usage = Usage(input_tokens=tokens, output_tokens=0)
     try:
         return cost_of(usage, adapter.model, adapter.prices).total

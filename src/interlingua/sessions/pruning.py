@@ -25,7 +25,8 @@ PAGE = 200
 
 
 def limited(message: Message, most: int | None = MOST_BYTES) -> Message:
-    """The message without a `provider_raw` that is larger than this; it says so. None: no limit."""
+    """The message without a `provider_raw` that is larger than this; a marker replaces it. None: no
+    limit."""
     metadata = message.metadata
     size = _size(metadata)
     if most is None or size <= most:
@@ -36,7 +37,7 @@ def limited(message: Message, most: int | None = MOST_BYTES) -> Message:
 
 
 class Pruned(NamedTuple):
-    """How many messages lost their `provider_raw`, and how many bytes that were."""
+    """How many messages lost their `provider_raw`, and its bytes."""
 
     messages: int
     bytes: int

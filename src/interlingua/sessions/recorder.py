@@ -1,7 +1,7 @@
 """The events of a session on their way to the trace.
 
-They are collected, stored in the same step as what they are about, and then published on the
-session's bus, if it has one. A bus with a sink stores them itself, as soon as they are emitted.
+Events are collected, stored in the same step as their subject, and then published on the session's
+bus, if it has one. A bus with a sink stores them itself, as soon as they are emitted.
 """
 
 from __future__ import annotations

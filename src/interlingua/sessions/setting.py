@@ -1,4 +1,4 @@
-"""What a session works with, and the default routing: every model of every known provider."""
+"""The setting of a session, and the default routing: every model of every known provider."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class OpenRegistry(Registry):
 
 
 def lookup(model: str) -> Capabilities:
-    """What a model can do, by the user's rules too; of an unknown one, what may be expected."""
+    """The capabilities of a model, by the user's rules too; for an unknown one, the expected
+    ones."""
     return lookup_here().capabilities(model)
 
 
@@ -70,7 +71,7 @@ def default_router(model_lookup: ModelLookup | None = None) -> Router:
 
 @dataclass
 class Setting:
-    """What a session works with; each may be shared by many sessions."""
+    """The parts that a session works with; each may be shared by many sessions."""
 
     router: Router = field(default_factory=default_router)
     prices: PriceTable | None = None
@@ -86,7 +87,7 @@ class Setting:
     most_raw: int | None = MOST_BYTES
     """Bytes of `provider_raw` stored with one answer; None is all."""
     model_lookup: ModelLookup | None = None
-    """What models take, where that is not as the package and this machine's user say."""
+    """A lookup in place of the package's rules and this machine's configuration."""
     instructions: Instructions = "place"
     """Whether instructions in mid-conversation stay there, or are moved to the front."""
     caching: Caching = "auto"
@@ -99,7 +100,7 @@ class Setting:
 
 
 class SessionSettings(TypedDict, total=False):
-    """What `create` and `open` of a session take besides its name and place."""
+    """The settings of `create` and `open` besides name and place."""
 
     tools: Tools | None
     """Python functions, `il.ToolDefinition`, or a registry of them."""

@@ -56,7 +56,7 @@ Reason = Literal["user_cancel", "client_disconnect", "timeout"]
 
 @dataclass
 class Beginning:
-    """What is known before a turn starts."""
+    """The inputs of a turn before it starts."""
 
     message: Message | None
     override: str | None = None
@@ -72,7 +72,7 @@ def beginning(
     options: OptionsLike | None,
     more: Mapping[str, Any],
 ) -> Beginning:
-    """What a caller says, apart: the message, options for this turn, and what routing may ask."""
+    """Splits the caller's arguments: the message, options for this turn, and facts for routing."""
     words = {word: value for word, value in more.items() if is_option(word)}
     rest = {word: value for word, value in more.items() if word not in words}
     if words and options is None:
@@ -147,7 +147,7 @@ def _started(question: Message | None, routed: RoutedTurn) -> TurnStarted:
 def _routed(
     core: Core, beginning: Beginning, history: list[Message]
 ) -> tuple[Message | None, RoutedTurn]:
-    """The message without the name of a model that leads it, and what routing asks of the turn."""
+    """The message without a leading model name, and the turn as routing sees it."""
     options = beginning.options or core.setting.options
     names = core.setting.router.config().names
     message, override = beginning.message, beginning.override
@@ -199,7 +199,7 @@ def _since(history: Sequence[Message], made: Iterable[Message]) -> Sequence[Mess
 
 
 class TurnCore:
-    """What happens in a turn, as effects."""
+    """The steps of a turn, as effects."""
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class TurnCore:
         self._began = time.perf_counter()
 
     def hold(self, firm: bool = True) -> Hold:
-        """What is written in this turn is written while it is ours."""
+        """The mark with which writes of this turn require that it is ours."""
         return Hold(self.id, holder(), self.id, firm)
 
     def held(self) -> Effects[None]:

@@ -1,8 +1,8 @@
 """The SQLite store for an event loop.
 
-One thread writes: it takes all that waits, writes it in one transaction, and only then says so to
-every caller, so that many callers share the cost of one commit. What one of them asks in vain does
-not spoil the rest. Reads run in a few other threads.
+One thread writes: it takes all waiting calls, runs them in one transaction, and only then answers
+every caller, so that many callers share the cost of one commit. A call that fails does not affect
+the rest. Reads run in a few other threads.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WAITING = 10_000
 
 
 class _Job:
-    """A call that waits to be written, and what became of it."""
+    """A call that waits to be written, and its outcome."""
 
     __slots__ = ("durable", "error", "future", "large", "loop", "make", "result")
 

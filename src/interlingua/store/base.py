@@ -1,4 +1,4 @@
-"""What every store can do.
+"""The operations of every store.
 
 `Calls` lists the calls once: `Store` returns their results, `AsyncStore` awaitables of the same.
 Each call has the parameters and the documentation of its operation. An engine adds how operations
@@ -44,7 +44,7 @@ class Operations(
     Patterns,
     Objects,
 ):
-    """What each call does, statement by statement, for every engine."""
+    """The statements of each call, for every engine."""
 
 
 class Call(Generic[P, T]):
@@ -319,7 +319,7 @@ class AsyncStore(Calls):
 
     @abstractmethod
     async def close(self) -> None:
-        """Wait for what is under way, then give everything back."""
+        """Wait for calls under way, then release everything."""
 
     async def __aenter__(self) -> Self:
         return self

@@ -1,4 +1,5 @@
-"""What caps decide, without a database: which request may go out, and what was passed by one.
+"""Decisions about caps, without a database: which requests may be sent, and which caps are
+exceeded.
 
 Money is in whole picodollars (10 ** -12): exact for prices of up to six places for a million
 tokens, and enough for nine million dollars in a window.
@@ -17,13 +18,13 @@ ALERTS = (80, 95)
 """Percentages of a cap that raise one alert each."""
 MINUTE = 60_000_000
 SHARE = 16
-"""A block has on top at most one in so many parts of what is left."""
+"""A block's extra is at most one in so many parts of the rest."""
 MOST = 2**63 - 1
-"""What a column holds; sums stop there, and do not fail."""
+"""The largest value of a column; sums stop there, and do not fail."""
 
 
 class Limit(NamedTuple):
-    """The caps of one owner, in picodollars; None where there is none."""
+    """The caps of one owner, in picodollars; None if there is none."""
 
     scope: Scope
     owner_id: str
@@ -33,13 +34,14 @@ class Limit(NamedTuple):
 
 
 class Reserve(NamedTuple):
-    """A request that wants to go out: what it may cost, and what must not be passed."""
+    """A request for a reservation: its highest cost, and its caps."""
 
     id: str
     account_id: str
     at: int
     day: str
-    """As `2026-11-16 2026-W47`, in UTC: the date, whose beginning is the month, and the week."""
+    """In the form `2026-11-16 2026-W47`, in UTC: the date, whose beginning is the month, and the
+    week."""
     limits: tuple[Limit, ...] = ()
     amount: int = 0
     tokens: int = 0
@@ -77,14 +79,14 @@ class Settle(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """A request that may go out, and what its account has used of this minute with it."""
+    """A request that may be sent, and its account's use of this minute with it."""
 
     requests: int
     tokens: int
 
 
 class Granted(NamedTuple):
-    """What a block has, in picodollars."""
+    """The size of a block, in picodollars."""
 
     amount: int
 
@@ -100,7 +102,7 @@ class Over(NamedTuple):
     current: int
     what: Literal["usd", "requests", "tokens", "concurrent"] = "usd"
     reserved: int = 0
-    """How much of `current` is reserved by requests under way."""
+    """The part of `current` that requests under way have reserved."""
 
 
 class Alert(NamedTuple):
@@ -291,7 +293,7 @@ def day_of(at: date) -> str:
 
 
 def span_of(period: str) -> Span:
-    """What a period is: a day, a week or a month."""
+    """The span of a period: a day, a week or a month."""
     return "week" if "W" in period else "day" if len(period) > len("2026-11") else "month"
 
 

@@ -1,4 +1,4 @@
-"""What a store raises.
+"""Exceptions of stores.
 
     InterlinguaError
     └── StoreError           the store cannot do what was asked; `reason` says why in one word
@@ -98,7 +98,7 @@ class QueueFullError(StoreError):
 
 
 class InvalidError(StoreError):
-    """A message that breaks a rule of what sessions hold; `violation` names it."""
+    """A message that breaks a rule of sessions; `violation` names it."""
 
     def __init__(self, where: str, violation: Violation) -> None:
         self.violation = violation

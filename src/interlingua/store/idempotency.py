@@ -1,5 +1,4 @@
-"""What a gateway stores for its clients beside messages: requests that are answered once, and
-objects.
+"""A gateway's stored data beside messages: requests that are answered once, and objects.
 
 A request that may be sent again under a key of its client has one row. The first to come claims it
 for a while and can renew the claim; others see the holder. Of the request only a digest is stored.
@@ -20,7 +19,7 @@ from interlingua.store.statements import Op, Step, now
 
 
 class Claim(NamedTuple):
-    """Who wants to answer which request."""
+    """The claim of a caller on a request."""
 
     id: str
     tenant: str
@@ -134,7 +133,7 @@ MOST_OF_ALL = 4 * 1024**3
 
 
 class ObjectList(NamedTuple):
-    """A list of objects: whose it is, what they are, and what they belong to."""
+    """A list of objects: its owner, its kind, and the parent."""
 
     tenant: str
     kind: str
@@ -191,7 +190,7 @@ class Objects(Quotas):
         yield Step(self._gateway.forget_oldest_objects, (most_of_all,))
 
     def store_secret(self, name: str) -> Op[bytes]:
-        """A random secret of this store, made by whoever asks for it first."""
+        """A random secret of this store, made on first use."""
         yield Step(self._gateway.add_secret, (name, secrets.token_hex(32)))
         rows = yield Step(self._gateway.secret, (name,))
         return bytes.fromhex(rows[0][0])

@@ -26,8 +26,8 @@ logger = logging.getLogger(__name__)
 PAGE = 500
 """Messages that are indexed at a time."""
 IN_VAIN = 3
-"""How often one finds nothing to index though there should be something: others may have been
-quicker, or the file is damaged."""
+"""Empty rounds of indexing before giving up: others may have been quicker, or the file is
+damaged."""
 
 
 class Search(Work):
@@ -72,7 +72,7 @@ class Search(Work):
         return (query, dumps(runs).decode()) if query else ()
 
     def _texts(self, session_id: str, rows: Rows) -> list[tuple[Any, ...]]:
-        """What can be found; a message that cannot be read must not keep others from it."""
+        """Searchable texts; an unreadable message must not block others."""
         found = []
         for row in rows:
             try:
@@ -182,7 +182,7 @@ class Messages(Work):
         return calls
 
     def _ids(self, drafts: Sequence[Draft], last: str | None) -> list[str]:
-        """The drafts' own ids, and new ones where there are none: greater than all before."""
+        """The drafts' own ids, or new ones: greater than all before."""
         ids = []
         for each in drafts:
             id = each.id

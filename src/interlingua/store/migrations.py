@@ -1,16 +1,16 @@
-"""How tables of an older version become those of the next one, as data.
+"""Migrations: how tables of one version become those of the next, as data.
 
-A new database is made as version 1 (`schema.py`) and then walks the same way as an old one, so that
-there is one way only. To add a table or a column: append one step for each engine below, under the
-version it starts from, and raise `VERSION` by one. Steps that were published are never changed.
-All steps that a database needs are run in one transaction; who comes later waits, and a program of
-an older version refuses the result.
+A new database is made as version 1 (`schema.py`) and then migrated like an old one, so that there
+is one way only. To add a table or a column: append one step for each engine below, under the
+version it starts from, and raise `VERSION` by one. Steps that were published are never changed. All
+steps that a database needs are run in one transaction; other programs wait for it, and those of an
+older version refuse the result.
 """
 
 from __future__ import annotations
 
 VERSION = 24
-"""Of the tables; the `schema_version` of a row is that of the message format."""
+"""The version of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
 _REFERENCE = (
@@ -50,7 +50,7 @@ _REFERENCE = (
 )
 """Small tables that belong to no session: in a distributed database each machine has a copy."""
 _SEARCH_ANEW = ("DELETE FROM message_texts", "UPDATE sessions SET indexed_count = 0")
-"""Version 2 finds text without spaces between words; who searches next makes the index again."""
+"""Version 2 finds text without spaces between words; the next search builds the index again."""
 
 
 _MORE_OF_KEYS = (
@@ -109,9 +109,8 @@ _QUOTAS = (
     seen_at {big} NOT NULL
 )""",
 )
-"""What was spent and is set aside, by owner and day or month; requests and tokens of a minute; one
-row for each request that counts; and the processes that hold some of them. Money is in millionths
-of millionths of a dollar."""
+"""Spending and reservations, by owner and day or month; requests and tokens of a minute; one row
+for each request that counts; and the processes that hold some of them. Money is in picodollars."""
 _REMEMBERED = (
     """CREATE TABLE remembered (
     id TEXT PRIMARY KEY,
@@ -129,7 +128,7 @@ _REMEMBERED = (
     "CREATE INDEX idx_remembered_tenant ON remembered (tenant, id)",
     "CREATE INDEX idx_remembered_expires ON remembered (expires_at)",
 )
-"""What a client's dialect could not carry, until its issuer wants it back."""
+"""Data that a client's dialect could not carry, for later requests to its issuer."""
 _REPEATS = (
     """CREATE TABLE repeats (
     id TEXT PRIMARY KEY,
@@ -145,14 +144,14 @@ _REPEATS = (
     "CREATE INDEX idx_repeats_tenant ON repeats (tenant, made_at)",
     "CREATE INDEX idx_repeats_expires ON repeats (expires_at)",
 )
-"""Requests that may be sent again under the same key and are answered once: who answers one, or did
-so, and the answer if content may be stored."""
+"""Requests that may be sent again under the same key and are answered once: the process that
+answers, and the answer if content may be stored."""
 _TURNS = (
     "ALTER TABLE sessions ADD COLUMN turn_id TEXT",
     "ALTER TABLE sessions ADD COLUMN turn_holder TEXT",
     "ALTER TABLE sessions ADD COLUMN turn_seen_at {big}",
 )
-"""The turn of a session that is under way, and who has it."""
+"""The turn of a session that is under way, and its holder."""
 _TASKS = (
     """CREATE TABLE tasks (
     id TEXT PRIMARY KEY,
@@ -210,9 +209,9 @@ _TASKS = (
     "CREATE INDEX idx_task_confirmations_waiting ON task_confirmations (session_id)"
     " WHERE status = 'waiting'",
 )
-"""Sessions in which an agent runs: who runs one, how far it has been told, what waits for it, what
-has happened, and what it wants to be allowed. `tasks` is a reference table, since a folder belongs
-to one task at a time, over all sessions; its `id` is that of the session."""
+"""Sessions in which an agent runs: the holder, the last event, the queue, the events, and open
+confirmations. `tasks` is a reference table, since a folder belongs to one task at a time, over all
+sessions; its `id` is that of the session."""
 
 _FREEDOMS_OF_KEYS = tuple(
     f"ALTER TABLE keys ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0"
@@ -267,7 +266,7 @@ _FETCHING_KEYS = ("ALTER TABLE keys ADD COLUMN fetch_media INTEGER",)
 """Whether media by URL is fetched for a key; NULL: as the gateway's settings say."""
 
 _QUEUED_DIGESTS = ("ALTER TABLE task_messages ADD COLUMN digest TEXT",)
-"""Of the message that a task was sent, to recognise another one under the same id after the message
+"""The digest of a task's message, to recognise another one under the same id after the message
 itself has left the queue; NULL for messages of earlier versions."""
 
 _PATTERNS = (
@@ -294,7 +293,7 @@ _PATTERNS = (
     "CREATE INDEX idx_pattern_turns_kind ON pattern_turns (scope, fingerprint, recorded_at)",
     "CREATE INDEX idx_pattern_turns_recorded ON pattern_turns (scope, recorded_at)",
 )
-"""How turns went, by kind of turn and model; no message text."""
+"""Outcomes of turns, by kind of turn and model; no message text."""
 _REQUEST_INDEXES = (
     "CREATE INDEX idx_requests_name ON requests ((substr(model, {colon}(model, ':') + 1)), at, id)",
     "CREATE INDEX idx_requests_asked ON requests (asked, at, id)",
@@ -324,7 +323,7 @@ _OBJECTS = (
     "CREATE INDEX idx_objects_kind ON objects (kind, created_at)",
     "CREATE INDEX idx_objects_expires ON objects (expires_at)",
 )
-"""What the gateway stores for clients beside their sessions, and secrets that a store makes for
+"""The gateway's stored data for clients beside their sessions, and secrets that a store makes for
 itself."""
 
 _BUDGETS = (
@@ -395,15 +394,16 @@ _STATS = (
     _counting("''", "1 = 1"),
     _counting("tenant", "tenant IS NOT NULL"),
 )
-"""Counts of requests by hour or day: `request_stats.py`. Those of the last month are counted from
-what there is."""
+"""Counts of requests by hour or day: `request_stats.py`. Those of the last month are computed from
+the stored requests."""
 
 _MORE_OF_USAGE = ("ALTER TABLE requests ADD COLUMN usage_more TEXT",)
-"""Of requests: tier, tools, cache writes by lifetime, modalities, and the provider's own cost."""
+"""More columns of requests: tier, tools, cache writes by lifetime, modalities, and the provider's
+own cost."""
 
 
 _CONTENT_LOG = ("ALTER TABLE keys ADD COLUMN log_content_days {big}",)
-"""How long a key's requests are logged with their content; NULL: not at all."""
+"""The age of content logs of a key's requests; NULL: none are stored."""
 
 _CACHING = (
     "ALTER TABLE keys ADD COLUMN caching TEXT",
@@ -423,7 +423,7 @@ _AUDIT = (
     changes_json {json} NOT NULL
 )""",
 )
-"""Keys that administer, and who changed which key, user, team or budget; no secrets."""
+"""Keys that administer, and the log of changes to keys, users, teams and budgets; no secrets."""
 
 _TOOLS_OF_KEYS = ("ALTER TABLE keys ADD COLUMN allowed_tools_json {json}",)
 """Patterns of the tools of MCP servers that a key may call."""
@@ -496,7 +496,7 @@ SELECT CASE whose WHEN 'ours' THEN k.kind ELSE whose END AS kind, day,
 FROM sums JOIN (SELECT 'model' AS kind UNION ALL SELECT 'day' UNION ALL SELECT 'user'
     UNION ALL SELECT 'team' UNION ALL SELECT 'key') AS k ON whose = 'ours' OR k.kind = 'model'
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"""
-"""What some requests cost, for `request_costs.py`, in whose statements it stands as well."""
+"""The costs of some requests, for `request_costs.py`, whose statements share it."""
 _PARTLY = """CASE WHEN cost_usd IS NOT NULL AND substr(usage_more, 1, 11) = '{"unpriced"'
             THEN 1 ELSE 0 END"""
 """Whether a cost lacks what has no price (`requests.py`)."""
@@ -520,8 +520,8 @@ _REPORTED = {
             ) AS found WHERE amount ~ '^[0-9]{1,9}([.][0-9]+){0,1}([eE]-[0-9]{1,2}){0,1}$'
             LIMIT 1) END""",
 }
-"""What the provider says that a request cost, as `costs/cost.py` finds it. PostgreSQL cannot look
-into JSON with a NUL."""
+"""The cost that the provider reports, as `costs/cost.py` finds it. PostgreSQL cannot look into JSON
+with a NUL."""
 
 _REQUEST_COSTS = (
     """CREATE TABLE request_costs (
@@ -539,7 +539,7 @@ _REQUEST_COSTS = (
 ){clustered}""",
     "INSERT INTO request_costs " + _COSTS.replace("{which}", "1 = 1"),
 )
-"""What requests cost, by day: `request_costs.py`."""
+"""Costs of requests, by day: `request_costs.py`."""
 
 _STEPS = {
     1: (*_SEARCH_ANEW, *_REFERENCE),
@@ -597,8 +597,8 @@ COSTS, USED = [
     {engine: text.format(**words, which="{which}") for engine, words in _WORDS.items()}
     for text in (_COSTS, _USED.replace("{reported}", _MAY_REPORT))
 ]
-"""What requests cost, and the requests one by one; in these the last column is where their provider
-may say it."""
+"""Costs of requests by day, and the requests one by one; in these the last column may hold the
+provider's own cost."""
 
 FORGET_WORDS = "INSERT INTO message_search (message_search, rank) VALUES ('secure-delete', 1)"
 """Words of a removed message leave SQLite's index at once, not with its next clean-up. SQLite knows

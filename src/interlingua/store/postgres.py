@@ -109,14 +109,14 @@ class _JsonDumper(Dumper):
 
 
 class _JsonLoader(Loader):
-    """As it is stored, for our own decoder."""
+    """Returns the stored bytes, for our own decoder."""
 
     def load(self, data: Buffer) -> bytes:
         return bytes(data)
 
 
 def prepare(connection: AdaptContext) -> None:
-    """How values go in and come out."""
+    """Set the conversions of parameters and results."""
     adapters = connection.adapters
     adapters.register_dumper(str, _TextDumper)
     adapters.register_dumper(bytes, _JsonDumper)

@@ -1,4 +1,4 @@
-"""Caps: what may be spent, what is set aside, and what was spent.
+"""Caps: limits, reservations and spending.
 
 Before a request goes out its worst case is set aside (`Reserve`); when it is over, what it did cost
 takes that place (`Settle`). Many of either are one operation, and so one transaction: no two
@@ -289,7 +289,7 @@ class Quotas(Work):
         return overs, alerts
 
     def _books(self, entries: Collection[Sequence[Any]], reserves: Sequence[Reserve]) -> Op[Books]:
-        """The rows that count, locked, in an order that is the same for everybody."""
+        """The rows that count, locked, always in the same order."""
         sql, books = self._gateway, Books()
         limits = {(id(reserve.limits), reserve.day): reserve.limits for reserve in reserves}
         ids = {each for (_, day), them in limits.items() for each in spend_ids(them, day)}

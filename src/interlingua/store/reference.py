@@ -1,4 +1,4 @@
-"""Keys, users, teams and price tables: what a gateway looks up, and what belongs to no session.
+"""Keys, users, teams and price tables: reference data outside sessions.
 
 A person's e-mail address is in `users` and nowhere else. A key is found by the hash of its secret;
 the secret itself is never here.
@@ -365,7 +365,7 @@ def _key_row(row: Sequence[Any]) -> KeyRow:
 
 
 def _differences(old: Administered | None, rows: Sequence[Administered]) -> JsonObject:
-    """What is other than before, by field: the old value and the new one."""
+    """The changed fields: the old value and the new one."""
     before: JsonObject = {} if old is None else msgspec.to_builtins(old)
     after: JsonObject = msgspec.to_builtins(rows[0]) if rows else {}
     changes: JsonObject = {

@@ -1,4 +1,4 @@
-"""What requests cost, by day and by model, user, team or key: added up as they are written, priced
+"""Costs of requests, by day and by model, user, team or key: added up as they are written, priced
 again and deleted, so that reading it takes the same time after a million of them.
 
 The sums are exact: dollars and the first and second twelve places behind the point are columns of
@@ -20,7 +20,7 @@ from interlingua.store.request_stats import AT_ONCE, DAY
 from interlingua.store.statements import Op, Step, Work
 
 BILLED, REPORTED = "billed", "reported"
-"""Of models whose provider says what a request cost: our cost of these requests, and theirs."""
+"""For models whose provider reports costs: our cost of these requests, and theirs."""
 COST_KINDS = ("model", "day", "user", "team", "key", BILLED, REPORTED)
 SESSIONS = "sessions"
 """The front of requests that turns of sessions and tasks made: what they cost is with the messages

@@ -1,8 +1,8 @@
-"""How much passed a gateway, by hour and day: counted as requests are written, so that reading it
-takes the same time after a million of them.
+"""Counts of requests, by hour and day: added up as requests are written, so that reading it takes
+the same time after a million of them.
 
-Each request counts once among all, and once under its model, the name that was asked for, its key
-and its team; and the same again for its tenant, who may read only that. Days and hours are UTC."""
+Each request counts once among all, and once under its model, its requested name, its key and its
+team; and the same again for its tenant, which may read only that. Days and hours are UTC."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ price is not known, or not of all that they used; `cost` is in billionths of a d
 
 
 class Place(NamedTuple):
-    """What a request counts under."""
+    """The sums that a request belongs to."""
 
     tenant: str
     kind: str
@@ -141,7 +141,7 @@ class RequestStats(Work):
 
 
 class _Counted(NamedTuple):
-    """What decides where a request counts: its hour, bucket and names."""
+    """The fields that decide where a request counts: its hour, bucket and names."""
 
     hour: int
     bucket: int
@@ -187,7 +187,7 @@ def _places(counted: _Counted) -> Iterator[Place]:
 
 
 def counts_of(row: RequestRow) -> tuple[int, ...]:
-    """What a request adds to each of `COUNTS`."""
+    """The values that a request adds to each of `COUNTS`."""
     usage = row.usage or Usage()
     failed, fallback = int(row.error is not None), int(row.attempts > 1)
     unpriced, cost = _money(row.usage)

@@ -1,7 +1,7 @@
-"""What passed a gateway: written when it is over, found again by whose it is and what became of it.
+"""The request log of a gateway: written when a request is over, found by owner, model and outcome.
 
-Rows are numbered in the order in which they become visible, so that who reads on from a number
-misses nothing: writers take turns (in PostgreSQL by a lock that they hold to the end).
+Rows are numbered in the order in which they become visible, so that a reader that continues from a
+number misses nothing: writers take turns (in PostgreSQL by a lock that they hold to the end).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ _NAMES = {"session_id": "turn_session"}
 _PARTS = {"usage": Part(_USAGE, _usage_columns, _usage)}
 REQUESTS = Table("requests", RequestRow, names=_NAMES, parts=_PARTS)
 LISTED = Table("requests", RequestRow, names=_NAMES, parts=_PARTS, without=("tries", "report"))
-"""What is read of requests in a list."""
+"""The columns of requests in a list."""
 _SEQ = REQUESTS.columns.index("seq")
 _paid = itemgetter(*map(REQUESTS.columns.index, PAID))
 
@@ -135,7 +135,7 @@ Wanted = RequestFilter
 
 
 class Clause(NamedTuple):
-    """A condition of a statement, and what is filled into it."""
+    """A condition of a statement, and its parameters."""
 
     sql: str
     values: tuple[Any, ...] = ()
@@ -232,9 +232,9 @@ class Trace(Work):
 
 
 PREFIX = "req_"
-"""Of the id of a request; the rest is the id of its event."""
+"""The prefix of a request's id; the rest is the id of its event."""
 LOCK = "requests"
-"""What writers of requests take in PostgreSQL."""
+"""The lock of writers of requests in PostgreSQL."""
 _NEWEST_FIRST = "ORDER BY at DESC, id DESC LIMIT ?"
 MOST_EVENTS = 100
 ALL = RequestFilter()
@@ -265,7 +265,7 @@ class Requests(Trace, RequestStats, RequestCosts):
         yield from self._add_costs([_paid(stored) for stored in values], first)
 
     def save_costs(self, costs: Sequence[tuple[str, Usage]]) -> Op[None]:
-        """What requests cost by another price table: their ids, and usages with that cost."""
+        """The costs of requests by another price table: their ids, and usages with that cost."""
         sql = "UPDATE requests SET cost_usd = ?, pricing_version = ?, usage_more = ? WHERE id = ?"
         # Always in one order, so that two programs never wait for each other.
         ordered = sorted(costs, key=lambda cost: cost[0])
@@ -370,7 +370,7 @@ class Requests(Trace, RequestStats, RequestCosts):
             yield Clause("front <> ?", (filter.besides,))
 
     def request_trace(self, id: str, shared: str) -> Op[list[EventRow]]:
-        """What the trace says of a request; `shared` is where events of all are filed."""
+        """The trace's events about a request; `shared` is the session of events without one."""
         own = yield from self.events(id, 0, MOST_EVENTS, ())
         rows = yield Step(self.sql.event, (shared, id.removeprefix(PREFIX)))
         return [*[EVENTS.read(row) for row in rows], *own]

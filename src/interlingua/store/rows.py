@@ -1,5 +1,5 @@
-"""What a store returns: plain immutable rows, with times as datetimes in UTC, and the columns that
-are derived from their structs."""
+"""Rows of a store: plain and immutable, with times as datetimes in UTC, and their columns, which
+are derived from the structs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Table(Generic[R]):
     # Rows
 
     def values(self, row: R) -> list[Any]:
-        """What is stored of a row, in the order of the columns."""
+        """The stored values of a row, in the order of the columns."""
         values = list(self._get(row))
         for index, write, is_part in self._writers:
             value = values[index]
@@ -154,7 +154,7 @@ _PLAIN, _TEXT = frozenset({str, int, bool, type(None)}), frozenset({str})
 
 
 def _object_json(value: dict[str, Any]) -> bytes:
-    """As `dumps`, but quick for the usual: texts and numbers, in which nothing can be odd."""
+    """As `dumps`, but quick for plain texts and numbers."""
     if not (_PLAIN.issuperset(map(type, value.values())) and _TEXT.issuperset(map(type, value))):
         return dumps(value)
     try:
@@ -170,7 +170,7 @@ _STORED: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     dict: (_object_json, msgspec.json.decode),
     tuple: (lambda value: dumps(list(value)), lambda data: tuple(msgspec.json.decode(data))),
 }
-"""How values of a type are written and read; others are stored as they are."""
+"""How values of a type are written and read; others are stored unchanged."""
 _JSON = (dict, tuple)
 
 
@@ -179,7 +179,7 @@ CallStatus = Literal["pending", "succeeded", "failed", "cancelled"]
 
 
 class TurnRow(msgspec.Struct, frozen=True):
-    """A turn that is under way: who has it, and when that was last heard of."""
+    """A turn that is under way: its holder, and its last sign of life."""
 
     id: str
     holder: str
@@ -243,18 +243,17 @@ SESSIONS = Table(
     parts={"turn": Part(("turn_id", "turn_holder", "turn_seen_at"), _turn_columns, _turn)},
 )
 NEW_SESSIONS = Table("sessions", SessionRow, without=("message_count", "turn"))
-"""What is written of a session that has no messages yet, and no turn."""
+"""The columns of a session that has no messages yet, and no turn."""
 
 ORIGINS = ("chat", "gateway", "task")
-"""Where a session was made: on the command line or in a program, over HTTP, or as an agent's."""
+"""The origin of a session: on the command line or in a program, over HTTP, or as an agent's."""
 IMPORTED = "transcript"
-"""Where the policy of an imported session names the format and id that it came from, and whether it
-is a helper's."""
+"""The keys of an imported session's policy with its format and id, and whether it is a helper's."""
 
 
 WORKER = "worker"
-"""Where the policy of a worker's session names the tool call that it works for; its `parent_id` is
-the session of that call."""
+"""The key of a worker's session's policy with its tool call; its `parent_id` is the session of that
+call."""
 
 
 class SessionFilter(NamedTuple):
@@ -274,7 +273,7 @@ ALL_SESSIONS = SessionFilter()
 
 
 class ToolCallRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A call and what became of it. `provider_id` is what `provider` called it when it was made."""
+    """A call and its outcome. `provider_id` is its id at `provider`."""
 
     id: str
     session_id: str
@@ -339,7 +338,7 @@ class SearchHit(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class UsageRow(NamedTuple):
-    """What is known about one answer: where it is, when it was made, and what it used."""
+    """The record of one answer: its place, its time, and its usage."""
 
     session_id: str
     message_id: str
@@ -348,7 +347,7 @@ class UsageRow(NamedTuple):
 
 
 class Appended(msgspec.Struct, frozen=True):
-    """What was appended: the messages with what the store filled in, and where they stand."""
+    """The appended messages, completed by the store, and their positions."""
 
     first: int
     messages: tuple[Message, ...]

@@ -8,7 +8,7 @@ distributed PostgreSQL can split them by it. Times are microseconds since 1970.
 from __future__ import annotations
 
 APPLICATION_ID = 0x696C7374
-"""What SQLite files of ours say they are ("ilst")."""
+"""The application id of our SQLite files ("ilst")."""
 
 _SQLITE = {"json": "TEXT", "big": "INTEGER", "key": "PRIMARY KEY", "keys": ""}
 _POSTGRES = {

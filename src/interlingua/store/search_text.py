@@ -1,9 +1,9 @@
-"""Messages as rows and back, and what of them can be searched.
+"""Messages as rows and back, and their searchable text.
 
 The JSON is made before a transaction begins, so that it is held no longer than the engine needs.
-What a message changes for those behind it stands in the column of its metadata, where programs that
-do not know of it keep it. Rows of older versions are upgraded when they are read; only `save`
-writes the new form.
+Settings that a message changes for later ones stand in the column of its metadata, where older
+programs preserve them. Rows of older versions are upgraded when they are read; only `save` writes
+the new form.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ _SPACELESS = (
     "\u3005-\u3007\u3041-\u3096\u3099-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"
 )
-"""Letters and signs of scripts that are written without spaces between words. There any piece of a
-line can be asked for, so they are indexed one by one (SQLite) or in pairs (PostgreSQL)."""
+"""Letters and signs of scripts that are written without spaces between words. Any piece of a line
+can be searched for there, so they are indexed one by one (SQLite) or in pairs (PostgreSQL)."""
 _RUN = re.compile(f"[{_SPACELESS}]+")
 _WORD_OR_RUN = re.compile(f"[{_SPACELESS}]+|(?:(?![{_SPACELESS}])[^\\W_])+")
 _BETWEEN = re.compile(f"(?<=[{_SPACELESS}])(?=\\w|[{_SPACELESS}])|(?<=\\w)(?=[{_SPACELESS}])")
@@ -174,7 +174,7 @@ def pairs_of(text: str) -> list[str]:
 
 
 def for_postgres(words: str) -> tuple[str, str, list[str]]:
-    """A question for `to_tsquery`, one of pairs, and what the text has to contain."""
+    """A query for `to_tsquery`, one of pairs, and substrings that the text has to contain."""
     phrases, pairs, runs = [], [], []
     for parts, is_start in _search_pieces(words):
         for of_runs, group in groupby(parts, is_run):
@@ -194,7 +194,7 @@ def _pairs(run: str) -> list[str]:
 
 
 def snippet(text: str, words: str) -> str:
-    """A piece of the text around the first word that was asked for."""
+    """A piece of the text around the first match."""
     lower = text.lower()
     places = [lower.find(piece.parts[0]) for piece in _search_pieces(words)]
     first = min((place for place in places if place >= 0), default=0)

@@ -32,7 +32,7 @@ slower to bring to the disk."""
 _LONG_LOG = "PRAGMA wal_autocheckpoint = 0"
 _AT_ONCE = "PRAGMA synchronous = FULL"
 _SOON = "PRAGMA synchronous = NORMAL"
-"""With the next commit of the other kind, or when the log is moved."""
+"""With the next durable commit, or when the log is moved."""
 _GIVES_BACK = f"PRAGMA auto_vacuum = {INCREMENTAL}"
 _SETTINGS = (
     _AT_ONCE,
@@ -56,7 +56,8 @@ class SqliteFile:
         self._closed = False
         self._log_is_long = False
         self._is_durable = True
-        """How the last transaction was committed; it stays so until one of the other kind comes."""
+        """Whether the last transaction was durable; it stays so until one of the other kind
+        comes."""
         self._idle: LifoQueue[Connection] = LifoQueue()
         self._room = threading.BoundedSemaphore(READERS)
         with _opening:
@@ -260,7 +261,7 @@ class SqliteFile:
             self._room.release()
 
     def _give_back(self, db: Connection) -> None:
-        """Keep a connection for the next one who reads, unless it cannot end its transaction."""
+        """Return a connection to the pool, unless it cannot end its transaction."""
         try:
             if db.in_transaction():
                 db.execute("ROLLBACK")

@@ -2,7 +2,7 @@
 
 Values never become part of a statement: each `?` is filled in by the engine's own library.
 
-An operation is a generator that yields statements and receives their rows. It knows nothing of
+An operation is a generator that yields statements and receives their rows. It is independent of
 connections, so that it is written once for SQLite and PostgreSQL, threads and event loops.
 """
 
@@ -318,8 +318,8 @@ class Prepared(NamedTuple, Generic[T]):
 
 
 UNREADABLE = (OverflowError, UnicodeDecodeError, msgspec.DecodeError, InvalidOperation, TypeError)
-"""What comes of a row that no program of ours has written: times beyond all calendars, broken JSON,
-text where a number belongs."""
+"""Errors of a row that no program of ours has written: times beyond all calendars, broken JSON,
+text in place of a number."""
 
 
 def run(op: Op[T], execute: Callable[[Step], Rows]) -> T:
@@ -336,7 +336,7 @@ def run(op: Op[T], execute: Callable[[Step], Rows]) -> T:
 
 
 class Work:
-    """What all operations of one store share: its statements, its name in errors, its ids."""
+    """Shared by all operations of one store: its statements, its name in errors, its ids."""
 
     def __init__(self, sql: Statements, where: str) -> None:
         self.sql = sql

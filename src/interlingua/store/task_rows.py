@@ -1,4 +1,4 @@
-"""What a store gives back about tasks: plain immutable rows, times in microseconds since 1970."""
+"""Rows of tasks: plain and immutable, times in microseconds since 1970."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ TASKS = Table(
     names={"reported": "told"},
     without=("name", "model", "queued", "waiting", "now"),
 )
-"""Without what is read with a task from other tables."""
+"""The columns of tasks, without those from other tables."""
 
 
 class QueuedRow(NamedTuple):
@@ -74,7 +74,7 @@ class QueuedRow(NamedTuple):
 
 
 class QueueLimit(NamedTuple):
-    """How much may wait in a task before another message is refused."""
+    """The most that may be queued in a task before another message is refused."""
 
     messages: int
     size: int

@@ -1,8 +1,8 @@
-"""Tasks: who runs one, what waits for it, what has happened, and what it wants to be allowed.
+"""Tasks: their holders, queues, events and confirmations.
 
-Every change holds the task's row until it is written, so that whatever two programs do, one of them
-is first. Only the holder tells what happens in the conversation: one that was silent for longer
-than its lease has lost the task, and finds out here. Times are those of the database.
+Every change holds the task's row until it is written, so that of two concurrent programs one is
+first. Only the holder writes events of the conversation: one that was silent for longer than its
+lease has lost the task, and gets an error here. Times are those of the database.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from interlingua.store.task_rows import (
 MOST_QUEUED = 10_000
 """Messages of one task, or of one owner, that are read at a time."""
 PAGE_BYTES = 1024 * 1024
-"""Of events that are read at a time."""
+"""Bytes of events that are read at a time."""
 LAST = "\U0010ffff"
 """Behind every id."""
 EventOf = Callable[[str], bytes]
@@ -109,12 +109,12 @@ class Tasks(Sessions, Quotas):
         return [_task_row(row) for row in (yield Step(self._tasks.generating))]
 
     def count_tasks(self, owners: Sequence[str]) -> Op[dict[str, int]]:
-        """How many tasks of each owner live."""
+        """The number of living tasks of each owner."""
         rows = yield Step(self._tasks.owned, (self._list(owners),))
         return dict(rows)
 
     def watch_tasks(self, ids: Sequence[str]) -> Op[dict[str, tuple[int, int]]]:
-        """Of each task how many events it has, and when it last changed."""
+        """The number of events of each task, and the time of its last change."""
         rows = yield Step(self._tasks.watch, (self._list(ids),))
         return {id: (count, changed) for id, count, changed in rows}
 
@@ -290,11 +290,11 @@ class Tasks(Sessions, Quotas):
         return _queued_row(found[0])
 
     def task_queue(self, id: str) -> Op[list[QueuedRow]]:
-        """What waits, and what is about to begin, in order."""
+        """The queued messages, and the one about to begin, in order."""
         return [_queued_row(row) for row in (yield Step(self._tasks.queue, (id, MOST_QUEUED)))]
 
     def owned_queues(self, owner: str) -> Op[list[QueuedRow]]:
-        """What waits in all tasks of an owner."""
+        """The queued messages in all tasks of an owner."""
         rows = yield Step(self._tasks.queues, (owner, MOST_QUEUED))
         return [_queued_row(row) for row in rows]
 
@@ -347,7 +347,7 @@ class Tasks(Sessions, Quotas):
         return _confirmation_row(rows[0])
 
     def confirmations(self, id: str) -> Op[list[ConfirmationRow]]:
-        """What waits for an answer."""
+        """The open confirmations."""
         rows = yield Step(self._tasks.confirmations, (id,))
         return [_confirmation_row(row) for row in rows]
 

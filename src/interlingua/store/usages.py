@@ -1,8 +1,8 @@
-"""How turns went, and what every answer used, over one session or all of them, page by page; and
-new costs for answers.
+"""Outcomes of turns, and the usage of every answer, over one session or all of them, page by page;
+and new costs for answers.
 
 The order of usages is by session, then by time. A page is its own transaction, so that a walk over
-a large store holds nobody up, and needs the memory of one page.
+a large store blocks no other program, and needs the memory of one page.
 
 A turn has one row, with what kind of turn it was and which model served it: names, counts and
 scores, never message text. `scope` separates tenants: rows of one scope are never read for another.
@@ -153,7 +153,7 @@ _GIVEN_UP = (MessageStatus.CANCELLED, MessageStatus.ERROR)
 
 
 class Ending(NamedTuple):
-    """What a result says about its call."""
+    """The status of a result's call."""
 
     status: CallStatus
     message_id: str
@@ -295,7 +295,7 @@ class Adjustment(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a recommendation needs of a row."""
+    """The columns that a recommendation needs."""
 
     model: str
     success: float

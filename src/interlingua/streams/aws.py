@@ -68,7 +68,7 @@ class Decoder:
         return frames
 
     def _next(self, at: int) -> int | None:
-        """How long the message is that begins there, if all of it is here."""
+        """The length of the message that begins there, if all of it is here."""
         if len(self._buffer) - at < _PRELUDE.size:
             return None
         total = length_of(self._buffer, at, self._limit)

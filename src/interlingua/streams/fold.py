@@ -1,7 +1,7 @@
 """Events to a response, and a response to events.
 
-`Folder` takes one event at a time and can be asked for the message so far at any moment; readers of
-dialects use it to make the last event of a stream.
+`Folder` takes one event at a time and has the message so far at any moment; readers of dialects use
+it to make the last event of a stream.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _OpenBlock:
         self.joined: dict[str, str] = {}
         self.input: JsonObject = {}
         self.read = 0
-        """How much of the arguments `input` was read from."""
+        """The part of the arguments that `input` was read from."""
         self.arguments: _ArgumentText | None = None
 
     def add(self, field: str, piece: Any) -> None:
@@ -177,7 +177,7 @@ class Folder:
             step(self, event)
 
     def message(self, choice: int = 0) -> Message:
-        """What has arrived so far; `partial` until the stream has ended."""
+        """The message so far; `partial` until the stream has ended."""
         if self._response is not None and choice == 0:
             return self._response.message
         if self._partial is not None and choice == 0:

@@ -1,4 +1,4 @@
-"""One piece of a stream on the wire, and what all framings share."""
+"""One unit of a stream on the wire, and code that all framings share."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from interlingua.errors import MissingExtraError
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
-"""How such files begin."""
+"""The first bytes of such files."""
 _AT_ONCE = 1 << 17
 """Bytes that are read at a time."""
 _PACKED_AT_ONCE = 1 << 12
@@ -92,7 +92,7 @@ def skip(file: IO[bytes], count: int) -> None:
 
 
 def broken() -> tuple[type[Exception], ...]:
-    """What reading a packed file raises where it is cut short, or no such file."""
+    """Exceptions of reading a compressed file that is cut short or no such file."""
     try:
         return (EOFError, zlib.error, _zstandard().ZstdError)
     except MissingExtraError:
@@ -111,7 +111,7 @@ def packed(data: bytes, name: str) -> bytes:
 
 
 def require(name: str) -> None:
-    """What a file of this name needs is installed; an error that names the extra if not."""
+    """Check that the decoder of this file is installed; the error names the extra."""
     if name.endswith(".zst"):
         _zstandard()
 

@@ -1,7 +1,7 @@
 """Server-sent events: bytes to frames and back. The bytes may be cut anywhere.
 
-Lines end with LF, CR or CRLF; a blank line ends an event. Comments, `id` and `retry` say nothing to
-us. An event whose lines are complete but whose blank line never came is given at the end.
+Lines end with LF, CR or CRLF; a blank line ends an event. Comments, `id` and `retry` are ignored. A
+last event without its blank line is returned at the end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Decoder:
         """Whether the stream has ended in the middle of a line."""
         self._head = "data: "
         self._name: str | None = None
-        """How the last events began, each of which came by itself, and what they were called."""
+        """The beginnings of the last events that came one by one, and their names."""
 
     def head_of(self, name: str | None) -> str | None:
         """How the next event begins if it is called like the last, which was called `name`; None in
@@ -120,7 +120,7 @@ _plain_frame = re.compile(r"^(?:event: ([^\n]+)\n)?data: ([^\n]*)\n\n", re.MULTI
 
 
 def _plain_frames(data: bytes) -> list[Frame] | None:
-    """Events spelled as nearly everybody does, all at once; None if a single line is another."""
+    """Events in the common spelling, all at once; None if a single line differs."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -133,7 +133,7 @@ def _plain_frames(data: bytes) -> list[Frame] | None:
 
 
 def _head_of(text: str, head: str, name: str | None) -> tuple[str, str | None]:
-    """How this event begins, and its name, if it is spelled as nearly everybody does."""
+    """The beginning of this event, and its name, if it has the common spelling."""
     line = text.find("\n")
     if text[:6] == "data: ":
         return "data: ", None
@@ -182,5 +182,5 @@ def _name_line(event: str) -> str:
 
 
 def comment(text: str = "") -> bytes:
-    """A line that says nothing, to keep a connection alive."""
+    """A comment line, to keep a connection alive."""
     return bytes_of(": " + re.sub(r"[\r\n\0]", " ", text) + "\n\n", WHAT)

@@ -61,7 +61,7 @@ MAX_COMMAND = 1000
 
 
 class CallTrace:
-    """Emits what happens to one call: through the turn's trace, to a bus, or to nobody.
+    """Emits events of one call: through the turn's trace, to a bus, or nowhere.
 
     A full queue of events is no reason to stop a tool: the bus has logged it.
     """
@@ -159,7 +159,7 @@ class CallTrace:
 
 
 def milliseconds_since(start: float | None) -> int:
-    """How long something took that began then; nothing, if it never began."""
+    """The milliseconds since a start; 0 if there was none."""
     return 0 if start is None else round((monotonic() - start) * 1000)
 
 
@@ -219,7 +219,7 @@ class Batch:
         return [call for id, call in self._calls.items() if id in self._passive]
 
     def cancel(self) -> None:
-        """Stop what runs. All calls that have no result yet get one that says so."""
+        """Stop the running calls. All calls without a result get one that says so."""
         self._cancelled = True
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._cancel_tasks)
@@ -390,7 +390,7 @@ class Batch:
     async def _consent(
         self, call: ToolUseBlock, question: Confirmation, on_ask: Callable[[], None]
     ) -> tuple[Outcome, CallError | None]:
-        """What the answer was, and why the call fails unless it was yes."""
+        """The answer to the question, and the error of the call unless it was yes."""
         name, confirm = call.name, self._dispatcher.confirm
         if confirm is None:
             text = f"{name} needs confirmation, and this program cannot ask for it."
@@ -466,7 +466,7 @@ def _repaired(message: Message) -> frozenset[str]:
 
 
 def _facts(call: ToolUseBlock, problem: Exception) -> dict[str, str]:
-    """What a log may say about an exception: not its words."""
+    """The facts about an exception that may be logged: not its text."""
     return {"tool_use_id": call.id, "exception": type(problem).__name__}
 
 

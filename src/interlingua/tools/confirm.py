@@ -67,7 +67,7 @@ async def ask(
     one_at_a_time: asyncio.Lock,
     on_ask: Callable[[], None],
 ) -> bool:
-    """The first answer. Raises a TooLateError when none comes, and what `confirm` raises.
+    """The first answer. Raises a TooLateError if none comes, and exceptions of `confirm`.
 
     A `confirm` that is not async runs in a thread, and is given one question of a message at a
     time: it may be reading from a terminal. `asked` is called when it is this question's turn; its

@@ -2,9 +2,9 @@
 
     results = await Dispatcher(registry, confirm=ask_me).run(message)
 
-What goes wrong with a call is told to the model in an error result and to the trace as an event;
-it is never an exception. Error texts of handlers go to the model alone: events and logs name the
-class of an error, not its words.
+An error of a call goes to the model in an error result and to the trace as an event; it is never an
+exception. Error texts of handlers go to the model alone: events and logs name the class of an
+error, not its text.
 """
 
 from __future__ import annotations

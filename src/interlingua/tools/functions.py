@@ -1,4 +1,4 @@
-"""Python functions as tools: what a model is told of one is read from its signature and docstring.
+"""Python functions as tools: name, description and schema are read from signature and docstring.
 
     @il.tool(side_effects="write")
     def save(path: str, text: str) -> str:
@@ -9,7 +9,7 @@
         '''
 
 A function without the decorator is a tool as well. It counts as one that reads, and so runs without
-anybody being asked: who hands a function over means it to be called.
+confirmation: passing a function means that it may be called.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def definition_of(function: Callable[..., Any]) -> ToolDefinition:
 
 
 def handler_of(function: Callable[..., Any]) -> Handler:
-    """What runs a function with the input of a call: its arguments, as it is annotated."""
+    """Runs a function with the input of a call, converted as its arguments are annotated."""
     shape, takes = _shape(function), _run_parameter(function)
 
     def arguments(input: dict[str, Any], run: ToolRun) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def handler_of(function: Callable[..., Any]) -> Handler:
 
 
 def _as_result(result: Any) -> Any:
-    """What a function gave: text, blocks and results as they are, all else as JSON says it."""
+    """The result of a function: text, blocks and results unchanged, all else as JSON."""
     if result is None or isinstance(result, (str, Value)):
         return result
     if isinstance(result, (list, tuple)) and any(isinstance(each, Value) for each in result):

@@ -52,9 +52,9 @@ class ToolRun:
         self.caller = caller
         self.stopped = threading.Event()
         self.files_modified: list[str] = []
-        """What the handler changed, for the trace: paths inside the workspace."""
+        """Files that the handler changed, for the trace: paths inside the workspace."""
         self.command: str | None = None
-        """What the handler ran, for the trace."""
+        """The command that the handler ran, for the trace."""
 
 
 def handler_problem(handler: object) -> str | None:
@@ -153,7 +153,7 @@ class Timeouts(NamedTuple):
 
 
 class CallContext(NamedTuple):
-    """What the calls of one message belong to.
+    """The context of one message's calls.
 
     The events' parent is the `llm.call_completed` that the calls came with: `trace` knows it;
     without one it is `parent_event_id`, and events go to the dispatcher's bus.
@@ -166,14 +166,14 @@ class CallContext(NamedTuple):
     workspace: Workspace | None = None
     """In place of the dispatcher's own."""
     caller: object = None
-    """Who runs the calls, for tools that act for it."""
+    """The owner of the calls, for tools that act for it."""
 
 
 NO_CONTEXT = CallContext()
 
 
 def effects_of(tool: ToolDefinition) -> SideEffects:
-    """What a tool may do. One that does not say may do anything."""
+    """The effects of a tool. Without a declaration it may have any."""
     return SideEffects.EXECUTE if tool.side_effects is None else SideEffects(tool.side_effects)
 
 
@@ -204,7 +204,7 @@ class Threads:
 
     @property
     def left(self) -> int:
-        """How many threads still run although their time was up."""
+        """The number of threads still running after their time was up."""
         self._left = {thread for thread in self._left if thread.is_alive()}
         return len(self._left)
 
@@ -250,7 +250,7 @@ class Threads:
 async def finish(
     work: Awaitable[Any], timeout: float, tell: Callable[[], None] | None = None
 ) -> Any:
-    """What `work` gives, in time. Otherwise it is stopped, and a TooLateError is raised.
+    """The result of `work`, in time. Otherwise it is stopped, and a TooLateError is raised.
 
     Being cancelled oneself stops the work as well. Work that cannot be cancelled is told by `tell`,
     and has a moment to listen.
@@ -299,5 +299,5 @@ def _look_away(task: asyncio.Future[Any]) -> None:
 
 
 def _plain(problem: BaseException) -> Exception:
-    """What ends a program elsewhere is an error of the tool here."""
+    """Exceptions that would end a program are errors of the tool here."""
     return RuntimeError(f"{type(problem).__name__}: {problem}")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class McpStatus(NamedTuple):
-    """What there is to know about a server."""
+    """The status of a server."""
 
     name: str
     state: State
@@ -39,7 +39,7 @@ class McpStatus(NamedTuple):
     refused: dict[str, str]
     """The server's names of tools that could not be registered, and why."""
     adapted: dict[str, list[str]]
-    """What was changed in the schemas of tools, by our name."""
+    """The changes in the schemas of tools, by our name."""
 
 
 class Offer:

@@ -40,7 +40,7 @@ TRIES = 8
 STEADY = 60.0
 """Seconds of being up after which earlier failures are forgotten."""
 CALL_WAIT = 15.0
-"""How long a call waits for a lost server to come back."""
+"""How long a call waits for the reconnection of a lost server."""
 END_WAIT = 15.0
 MAX_PAGES = 100
 
@@ -180,7 +180,7 @@ class Link:
             self._refresh.set()
 
     async def _listen(self, client: Client) -> None:
-        """Since the revision of 2026-07-28, servers tell of changes only to those who listen."""
+        """Since the revision of 2026-07-28, servers report changes only to clients that listen."""
         from mcp import MCPError
         from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 
@@ -201,7 +201,7 @@ class Link:
 
 
 class _WatchedStream:
-    """A stream of what a server says, which notices when the server says no more."""
+    """A server's messages as a stream that notices its end."""
 
     def __init__(self, stream: Any, lost: asyncio.Event) -> None:
         self._stream = stream
@@ -294,7 +294,7 @@ async def _any(*events: asyncio.Event, timeout: float | None = None) -> None:
 
 
 def _loggable(error: BaseException) -> str:
-    """What may be logged of an error: its class, and the system's own words for it."""
+    """The part of an error that may be logged: its class, and the system's own text for it."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     if getattr(error, "code", None) == -32000:  # the package's own, for a stream that ended
@@ -309,7 +309,7 @@ MAX_FILE = 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class McpServer:
-    """How to reach a server: a `command` that is started here, or a `url`.
+    """A server's connection: a `command` that is started here, or a `url`.
 
     A started server has only the variables of `env` and a few harmless ones of ours (PATH, HOME).
     `prefix` puts `<name>__` before the names of its tools: always, never, or (None) where the name
@@ -328,7 +328,7 @@ class McpServer:
     connect_timeout: float = 30.0
     call_timeout: float = 600.0
     log: str | None = None
-    """A file for what a started server writes to stderr."""
+    """A file for the stderr of a started server."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name) or "__" in self.name:

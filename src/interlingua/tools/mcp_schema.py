@@ -1,8 +1,8 @@
 """Tools and answers of MCP servers in our types, with input schemas that fit our subset.
 
 A schema is only ever made looser, since the server checks the input again: references are written
-out, a choice that has no place in the subset is told in words, keywords outside it are left out.
-Everything that loses meaning is listed.
+out, a choice that the subset lacks is described in words, keywords outside it are left out. Every
+change of meaning is listed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SAY_NOTHING = frozenset(
 
 
 def adapt_schema(tool: str, schema: Any) -> tuple[JsonObject, list[str]]:
-    """The schema in the subset, and what was changed. Raises a SchemaError if it cannot be."""
+    """The schema in the subset, and the changes. Raises a SchemaError if there is none."""
     adapter = _Adapter(schema)
     try:
         adapted = adapter.schema(schema, "$", ())
@@ -181,7 +181,7 @@ def _problem(keyword: str, value: Any) -> str | None:
 
 
 def _resolve(root: Any, ref: Any) -> Any:
-    """What a JSON pointer inside the schema points at; None if nothing. Nothing is fetched."""
+    """The target of a JSON pointer inside the schema; None if there is none. Nothing is fetched."""
     if not isinstance(ref, str) or not ref.startswith("#"):
         return None
     here = root
@@ -236,7 +236,7 @@ def fitted_name(name: str) -> str:
 
 
 def shortened(name: str, whole: str) -> str:
-    """The name, or the start of it with a digest of what it stands for where it is too long."""
+    """The name; if it is too long, its start with a digest of the whole."""
     return name if len(name) <= MAX_NAME else marked(name, whole)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
 MAX_INPUT_LEVELS = 200
-"""How deep a tool's input may nest; the validator itself gives up at 255."""
+"""The nesting limit of a tool's input; the validator itself gives up at 255."""
 
 # What a tool without a schema takes: free text arrives as {"input": text}; what a provider's own
 # tool takes is the provider's business.
@@ -31,7 +31,7 @@ _MAX_AUTOMATON_BYTES = 1 << 20
 
 
 class RegisteredTool:
-    """A tool with what runs it and what checks its input. All three change together."""
+    """A tool with its handler and its validator. All three change together."""
 
     def __init__(self, tool: ToolDefinition, handler: Handler | None) -> None:
         self.tool = tool
@@ -144,7 +144,7 @@ class ToolRegistry:
 
 
 def each_tool(tools: Any) -> Iterator[ToolDefinition | Callable[..., Any]]:
-    """One tool after the other; `TypeError` says what is taken where this is no list of them."""
+    """One tool after the other; `TypeError` names the accepted types for other values."""
     if isinstance(tools, ToolRegistry):
         yield from tools
         return

@@ -1,4 +1,4 @@
-"""What a handler gave, as the result that goes back to the model: blocks of a bounded size."""
+"""Handlers' results in the form for the model: blocks of a bounded size."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ MAX_ERROR_TEXT = 2000
 
 
 class Limits(NamedTuple):
-    """How much of a result the model gets. A note replaces what is cut or left out."""
+    """The limits of a result for the model. A note replaces the parts cut or left out."""
 
     text: int = 200_000
     """Characters of all text together."""
     media: int = 20 * 1024 * 1024
-    """Characters of the data of all media together (base64, where it is that)."""
+    """Characters of the data of all media together (base64, if it is that)."""
     blocks: int = 100
 
 
@@ -50,7 +50,7 @@ def result_of(call: ToolUseBlock, value: Any, limits: Limits) -> ToolResultBlock
 
 
 def error_result(call: ToolUseBlock, text: str) -> ToolResultBlock:
-    """A result that says what went wrong."""
+    """An error result with this text."""
     if len(text) > MAX_ERROR_TEXT:
         text = text[: MAX_ERROR_TEXT - 1] + "…"
     return ToolResultBlock(call.id, (TextBlock(sound(text)),), True, sound(call.name))
@@ -108,7 +108,7 @@ def _blocks(value: Any) -> tuple[ResultBlock, ...]:
 
 
 def json_text(value: Any) -> str:
-    """A JSON value as text. Raises a ResultError where it is none."""
+    """A JSON value as text. Raises a ResultError for other values."""
     for path, problem in json_problems(value, levels=MAX_LEVELS):
         raise ResultError(f"the tool's result is not valid JSON, at {path}: {problem}")
     return msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""The part of JSON Schema that a tool's input may use, and what is wrong with a schema outside it.
+"""The subset of JSON Schema for a tool's input, and problems of schemas outside it.
 
 The subset is what every provider understands. References are outside it, so nothing is ever fetched
 for a schema. Checking input against a schema is the registry's business.
@@ -16,7 +16,7 @@ from typing import Any
 from interlingua.errors import found
 
 Problem = tuple[str, str]
-"""Where, as a JSON path, and what is wrong there."""
+"""The place, as a JSON path, and the problem."""
 
 TYPES = ("string", "number", "integer", "boolean", "null", "object", "array")
 
@@ -48,7 +48,7 @@ _TOO_LONG = 10**4300
 
 
 def check_schema(schema: object) -> list[Problem]:
-    """What keeps a schema from being a tool's input schema; an empty list if nothing does.
+    """The problems of a schema as a tool's input schema; empty if it has none.
 
     `type` may be one type or a list of different ones, except at the root, which is an object. The
     path of a refused or unknown keyword is that of the schema it stands in; the path of a value of
@@ -68,7 +68,8 @@ def first_problems(problems: Iterator[Problem]) -> list[Problem]:
 
 
 def json_problems(value: object, path: str = "$", levels: int = MAX_LEVELS) -> Iterator[Problem]:
-    """Where a value is not JSON: other types, keys that are no strings, NaN, lone surrogates.
+    """The places at which a value is not JSON: other types, keys that are not strings, NaN, lone
+    surrogates.
 
     Containers may nest `levels` deep, which also ends the walk through a value inside itself.
     """
@@ -89,7 +90,7 @@ def json_problems(value: object, path: str = "$", levels: int = MAX_LEVELS) -> I
 
 
 def keyword_problem(keyword: str, value: Any) -> str | None:
-    """What keeps a keyword that holds no schema out of a tool's schema; None if nothing does."""
+    """Why a keyword that holds no schema is refused; None if it is accepted."""
     problem = _keyword_problem(keyword)
     if problem is None and keyword in _SHAPES:
         problem = next((text for _, text in _plain_keyword(keyword, value, "$")), None)
@@ -253,7 +254,7 @@ _SHAPES: dict[str, Callable[[Any], str | None]] = {
     "pattern": _pattern,
     "additionalProperties": _additional,
 }
-"""The keywords of the subset that hold no schema, with what tells a wrong value."""
+"""The keywords of the subset that hold no schema, with their checks."""
 
 _TOKENS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\(\?<?[=!]|.", re.DOTALL)
 _BACKTRACKING = re.compile(r"\\[1-9k]|\(\?<?[=!]")
@@ -307,7 +308,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _found(value: object) -> str:
-    """As `found`, for integers too long to be written as well."""
+    """As `found`, for integers that are too long to print as well."""
     if isinstance(value, int) and abs(value) >= _TOO_LONG:
         return "an integer that is too long"
     return found(value)

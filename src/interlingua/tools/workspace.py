@@ -4,8 +4,8 @@ Paths are relative and are walked one name at a time from the folder itself, eac
 without following links, so that a link swapped in between is refused as well. Links are refused
 even where they stay inside: a path is what it says. Only regular files are read.
 
-Where the system cannot open relative to a folder (Windows), every step is looked at before the file
-is opened, and the opened file is compared with what was looked at.
+On systems that cannot open relative to a folder (Windows), every step is checked before the file is
+opened, and the opened file is compared with the one that was checked.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Workspace:
         return f"Workspace({str(self.root)!r})"
 
     def path(self, path: str | PathLike[str]) -> Path:
-        """Where a file of the workspace is, for libraries that want a path.
+        """The path of a file of the workspace, for libraries that want one.
 
         It was a regular file without links in its path a moment ago; whoever can change the
         workspace can change that. `open` and `read` have no such moment.

@@ -64,7 +64,7 @@ AnyPath = str | os.PathLike[str]
 
 
 class Detected(msgspec.Struct, frozen=True):
-    """Which format a file is in, and by what it was recognised."""
+    """The format of a file, and the evidence for it."""
 
     format: str
     evidence: str
@@ -74,7 +74,7 @@ class Detected(msgspec.Struct, frozen=True):
 
 
 def detect(path: AnyPath) -> Detected:
-    """Which format this file is in; `DetectError` if it is none that we know, or several."""
+    """The format of this file; `DetectError` if it is unknown or ambiguous."""
     sample = _sample(Path(path))
     found = _by_beginning(sample) or recognized(sample)
     if not found:
@@ -109,7 +109,7 @@ def _require_rows(path: Path, format: str) -> None:
 
 
 def _by_beginning(sample: Sample) -> list[Detected]:
-    """The agent whose files alone begin so: the other formats need not be loaded to say no."""
+    """The agent whose files alone begin so: the other formats need not be loaded."""
     for name, mark in _BEGINNINGS:
         if mark in sample.head[:_BEGINNING]:
             sign = format_of(name).detect(sample)
@@ -156,7 +156,7 @@ class Made(NamedTuple):
 
 
 def draft(transcript: Transcript, format: str, name: str | None = None) -> Made:
-    """What `write` would write to a file of this name."""
+    """The content that `write` would give a file of this name."""
     to, transcript = format_of(format), transcript.encodable()
     name = name or f"{transcript.id or 'session'}.jsonl"
     own_files = way_home(transcript, to, name)

@@ -80,7 +80,7 @@ def _with_notes(step: Any, model: str | None) -> Iterator[Message]:
 
 
 def read_step(step: Any, model: str | None = None) -> list[Message]:
-    """The messages of a step: what is said in it, and the results that were observed."""
+    """The messages of a step: its text, and the results that were observed."""
     source = _member(step, "source")
     if not isinstance(source, str) or source not in ROLES:
         raise ReadError(NAME, "$.source", f"one of {', '.join(ROLES)}", found(source))
@@ -99,7 +99,7 @@ def read_step(step: Any, model: str | None = None) -> list[Message]:
 
 
 def _rest(step: Row) -> dict[str, Any] | None:
-    """What has no field: unknown members, and an observation that says more than results do."""
+    """Members without a field: unknown ones, and those of an observation beyond its results."""
     rest = {key: value for key, value in step.items() if key not in _KNOWN}
     extra = rest.get("extra")
     if isinstance(extra, dict) and KEY in extra:
@@ -156,7 +156,7 @@ def _observed(step: Row) -> list[Row]:
 
 
 def _results(step: Row) -> Iterator[Message]:
-    """Results; some agents do not say which call they answer."""
+    """Results; some agents do not record the call that they answer."""
     for number, result in enumerate(_observed(step)):
         if result.get("content") is None:
             continue
@@ -312,7 +312,7 @@ def _part(block: Block) -> Row | None:
 
 
 def _work(message: Message) -> Row:
-    """What only an agent's step has: thinking, calls, counts."""
+    """Members that only an agent's step has: thinking, calls, counts."""
     step: Row = {}
     thoughts = [block.text for block in message.content if isinstance(block, ThinkingBlock)]
     if any(thoughts):

@@ -1,4 +1,4 @@
-"""Batches of OpenAI and of Anthropic: a line is a request, or what came back for one."""
+"""Batches of OpenAI and of Anthropic: a line is a request, or the response to one."""
 
 from __future__ import annotations
 

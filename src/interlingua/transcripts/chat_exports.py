@@ -101,7 +101,7 @@ def _inside(content: Any) -> Iterator[Block]:
 
 
 def _rest(part: Row, *read: str) -> Raw | None:
-    """What else is said there; members that say nothing are left out."""
+    """The other members; empty ones are left out."""
     rest = {key: value for key, value in part.items() if key not in ("type", *read) and value}
     return {CLAUDE: rest} if rest else None
 
@@ -153,7 +153,7 @@ _TEXTS = {
     "system_error": "text",
     "user_editable_context": "user_instructions",
 }
-"""Where the text of a content stands that has no parts."""
+"""Places of the text in a content without parts."""
 
 
 def read_content(content: Any) -> Iterator[Any]:
@@ -195,7 +195,7 @@ _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 
 
 _BESIDE = frozenset({"current_node", "conversation_id", "create_time", "title"})
-"""What stands beside the mapping of a conversation; other things have mappings, too."""
+"""Members beside the mapping of a conversation; other files have mappings, too."""
 
 
 def _messages(name: str, nodes: dict[str, Any]) -> Iterator[Message]:

@@ -219,7 +219,7 @@ LONGEST = 600
 
 
 class LabelledText(NamedTuple):
-    """What a block says: a word for its kind, and text. `is_code` is data, not prose."""
+    """The content of a block: a word for its kind, and text. `is_code` is data, not prose."""
 
     label: str
     text: str
@@ -268,7 +268,7 @@ def _json(value: Any) -> str:
 
 
 def head(message: Message) -> str:
-    """What is known of a message beside what it says."""
+    """The metadata of a message in one line."""
     metadata = message.metadata
     usage = metadata.usage
     parts = [
@@ -349,7 +349,7 @@ class AnswerUsage(NamedTuple):
 
 
 def totals_of(answers: list[AnswerUsage]) -> dict[str, Any]:
-    """Counts, money and changes of model; losses and branches are for those who have a store."""
+    """Counts, money and changes of model; losses and branches need a store."""
     return {
         "total": _sums(answers),
         "models": [
@@ -405,7 +405,7 @@ def _by_model(answers: Iterable[AnswerUsage]) -> dict[str, list[AnswerUsage]]:
 
 
 def _sums(answers: list[AnswerUsage]) -> dict[str, Any]:
-    """Counts are sums of what is known; money is exact, as text."""
+    """Counts are sums of known values; money is exact, as text."""
     costs = [a.usage.cost_usd for a in answers if a.usage.cost_usd is not None]
     priced = [a for a in answers if a.usage.cost_usd is not None]
     partly = sum(bool(unpriced_parts(each.usage, each.model)) for each in priced)
@@ -460,7 +460,7 @@ def losses_of(
 
 
 def status_text(status: MessageStatus) -> str:
-    """How a message ended, where that is not as it should be. Who stopped it made no error."""
+    """How a message ended, if that is unusual. A user's stop is not an error."""
     if status is MessageStatus.COMPLETE:
         return ""
     return "stopped" if status is MessageStatus.CANCELLED else status.value

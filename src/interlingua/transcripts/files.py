@@ -1,4 +1,4 @@
-"""Files of other tools, read within bounds and written all or none, and what goes wrong with them.
+"""Files of other tools: read within bounds, written all or none, and their errors.
 
 In the format it was read from, a transcript is written as a copy of its files: only lines of
 changed messages are replaced, and added messages follow the last line."""
@@ -49,7 +49,7 @@ LARGEST = 1 << 30
 MOST_ROWS = 1 << 20
 """Lines of a session, and rows of a query."""
 _SECONDS = 20.0
-"""What one query may take."""
+"""The time limit of one query."""
 _STEPS = 100_000
 """SQLite's instructions between two looks at the clock."""
 _DATABASE_SUFFIXES = ("-wal", "-shm", "-journal")

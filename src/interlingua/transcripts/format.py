@@ -55,7 +55,8 @@ _LOADED: dict[str, Format] = {}
 
 
 class Sample(NamedTuple):
-    """What a format is recognised by: the path and the first bytes of a file (of a folder none)."""
+    """The sample by which a format is detected: the path and the first bytes of a file (of a folder
+    none)."""
 
     path: Path
     head: bytes
@@ -117,7 +118,7 @@ class Format:
     """The newest version of the tool that was seen to continue sessions written here."""
 
     def detect(self, sample: Sample) -> str | None:
-        """How a file is recognised as this format; None if it is not."""
+        """Evidence that a file is in this format; None if there is none."""
         raise NotImplementedError
 
     def read(self, path: Path) -> Transcript:
@@ -137,15 +138,15 @@ class Format:
     variant: Callable[[str], str] | None = None
     """Which variant of the format a file of this name has; a file is only patched in its own."""
     overview: Callable[[Path, str | None], Overview | None] | None = None
-    """What a list shows of a session, without reading it whole; None if it has to be."""
+    """The overview of a session in a list, without reading it whole; None if it has to be."""
     search_text: Callable[[dict[str, Any]], Utterance | None] | None = None
-    """What a line holds of the conversation."""
+    """The text of a line for searching."""
     find: Callable[[Path], Iterator[Found | Skipped]] | None = None
     """The tool's sessions in a home folder."""
     root: Callable[[Path], Path] | None = None
     """The folder in a home that holds all sessions of the tool; by default the home itself."""
     place: Callable[[Transcript, Path], Path] | None = None
-    """Where the tool looks for a session, given the home folder."""
+    """The tool's folder of sessions, below the home folder."""
     sidecars: Callable[[Transcript, Path], dict[Path, bytes]] | None = None
     """Small files that the tool needs near the session."""
     import_command: Callable[[Path], list[str]] | None = None
@@ -232,7 +233,7 @@ def _plugged() -> tuple[EntryPoint, ...]:
 
 
 def _checked(point: EntryPoint) -> Format:
-    """The format of another package; its errors are warnings where all formats are asked."""
+    """The format of another package; its errors are warnings if all formats are loaded."""
     with contained():
         found = point.load()
     if not isinstance(found, Format) or found.name != point.name:

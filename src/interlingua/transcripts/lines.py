@@ -1,4 +1,4 @@
-"""JSON Lines as agents write them: split at line feeds alone, kept as places in the file.
+"""JSON Lines as agents write them: split at line feeds alone, stored as positions in the file.
 
 U+2028, U+2029 and U+0085 are legal inside JSON strings, so nothing here works on text. A line that
 is no JSON (a process was killed while it wrote) is left out, and its number is in the report.
@@ -29,12 +29,12 @@ from interlingua.transcripts.values import NOT_JSON, to_iso
 
 _decode = whole = msgspec.json.Decoder().decode
 _AT_ONCE = 1 << 18
-"""Bytes that are asked for at a time."""
+"""Bytes that are read at a time."""
 _LINE_FEED = 10
 _encode = msgspec.json.Encoder(enc_hook=spelled_number).encode
 _ESCAPED = {b"\xe2\x80\xa8": b"\\u2028", b"\xe2\x80\xa9": b"\\u2029"}
-"""What newer versions of Node take for the end of a line: a tool that reads its files line by line
-loses such a line whole (Gemini CLI 0.61.0 with Node 24, seen 2026-11-17)."""
+"""Characters that newer versions of Node take for the end of a line: a tool that reads its files
+line by line loses such a line whole (Gemini CLI 0.61.0 with Node 24, seen 2026-11-17)."""
 
 
 def spelled(value: dict[str, Any]) -> bytes:
@@ -68,7 +68,7 @@ class LineWriter:
         self.made: list[dict[str, Any]] = []
 
     def next_time(self, time: datetime | None) -> str:
-        """When the next line is written: at this time, if it is later than the last one's."""
+        """The time of the next line: this one, if it is later than the last one's."""
         self.time = max(time or self.time, self.time + self.step)
         return to_iso(self.time)
 
@@ -136,11 +136,11 @@ class LinesFile:
         self.size = start
 
     def origin(self) -> OriginFile:
-        """What is to be known of the file for the way home, once it has been read."""
+        """The record of the file for the way back, once it has been read."""
         return OriginFile(self.path, self.name, self.size)
 
     def _object(self, line: bytes, number: int) -> dict[str, Any] | None:
-        """The object in a line; of one that is none, the report tells what is wrong."""
+        """The object in a line; any other line is reported."""
         try:
             value = _decode(line)
         except NOT_JSON as error:
@@ -179,7 +179,7 @@ def recorded(path: Path, report: Report) -> LinesFile:
 
 
 class EventsFile(LinesFile):
-    """Server-sent events with an object each. `done`: the stream says that it is complete."""
+    """Server-sent events with an object each. `done`: the stream is marked complete."""
 
     done = False
 
@@ -208,7 +208,7 @@ class EventsFile(LinesFile):
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A message, the lines it was made of, and whether it is a summary of what came before."""
+    """A message, its lines, and whether it is a summary of earlier ones."""
 
     message: Message
     lines: list[Line]
@@ -228,13 +228,13 @@ class Node(msgspec.Struct, eq=False):
     is_turn: bool = False
     parent: Node | None = None
     continued: bool = False
-    """Whether something is said after it."""
+    """Whether a message follows it."""
     entries: list[Entry] | None = None
     """Its messages, once they have been read."""
 
 
 def mark_continued(nodes: Iterable[Node]) -> None:
-    """Find out after which nodes something is said; their parents are known by now."""
+    """Find the nodes that messages follow; their parents are known by now."""
     for node in nodes:
         above = node.parent if node.is_turn else None
         while above is not None and not above.continued:
@@ -282,7 +282,7 @@ class TreeReader:
         return node.entries
 
     def usage(self, nodes: Iterable[Node]) -> Usage:
-        """What the answers of all these nodes used, each counted once."""
+        """The usage of all these answers, each counted once."""
         return usage_of([entry.message for node in nodes for entry in self.of(node)])
 
     def branches(self, nodes: Iterable[Node], active: Node | None) -> tuple[Branch, ...]:
@@ -300,7 +300,7 @@ def _name(node: Node) -> str | None:
 
 
 class Turn(NamedTuple):
-    """What stands at one place, and the place before it."""
+    """The lines at one place, and the place before it."""
 
     parent: str | None
     messages: tuple[Message, ...]

@@ -75,7 +75,7 @@ def _reading(path: Path) -> Iterator[Database]:
 
 
 def _check_length(database: Database, path: Path) -> None:
-    """SQLite takes a page that was cut for one of zeros, and says nothing."""
+    """SQLite takes a page that was cut for one of zeros, without an error."""
     pages, size = (
         next(database.rows(f"PRAGMA {name}"))[name] for name in ("page_count", "page_size")
     )
@@ -118,7 +118,7 @@ class _Log:
         self._files = {row["id"]: row for row in database.rows("SELECT * FROM attachments")}
 
     def _on_way(self, table: str, key: str, order: str) -> Iterator[Row]:
-        """Rows whose `key` names a message that leads to the tip; all, if there is none."""
+        """Rows whose `key` names a message on the path to the tip; all, if there is none."""
         if self._tip is None:
             return self._database.rows(f"SELECT * FROM {table} ORDER BY {order}")
         query = f"{_WAY} SELECT * FROM {table} WHERE {key} IN way ORDER BY {order}"
@@ -232,7 +232,7 @@ def _decoded(text: Any) -> Row:
 
 
 def _config(home: Path) -> Path:
-    """`LLM_USER_PATH` says where, for this user's own home."""
+    """`LLM_USER_PATH` sets it, for this user's own home."""
     own = os.environ.get("LLM_USER_PATH")
     if own and home == Path.home():
         return Path(own)
@@ -259,7 +259,7 @@ class LLM(Format):
         return "a database with llm's tables" if count == 2 else None
 
     def read(self, path: Path) -> Transcript:
-        """The newest thread; that there are others is told."""
+        """The newest thread; other threads are reported."""
         threads = list(self.read_all(path))
         if not threads:
             raise TranscriptError(path, "it contains no thread")

@@ -1,11 +1,11 @@
-"""Messages on their way into another tool's file, and what that file has no place for.
+"""Messages for another tool's file, and notes for data that the file has no place for.
 
 Tools bring instructions of their own, so those at the beginning stay behind. What is left is retold
 for the dialect of the tool's model, and each message still knows which one it was made of.
 
-A line of another tool's file may carry one key of ours, which that tool ignores. It says how the
-message differs from what the line alone would be read as, and which reading that was: once
-somebody edits the line, the edit wins and the note is void.
+A line of another tool's file may carry one key of ours, which that tool ignores. It holds the
+difference between the message and the line's own reading, and a digest of that reading: once the
+line is edited, the edit wins and the note is void.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def ignoring_notes() -> Iterator[None]:
 
 
 def session_note(transcript: Transcript) -> dict[str, Any]:
-    """What is to be kept of a session as a whole."""
+    """The data of a session as a whole."""
     facts = {"id": transcript.id, "title": transcript.title, "folder": transcript.folder}
     return {key: value for key, value in facts.items() if value is not None}
 
 
 def read_session_note(note: Any) -> dict[str, Any]:
-    """What was kept of a session as a whole; nothing where there is none."""
+    """The stored data of a session as a whole; empty if there is none."""
     return note if isinstance(note, dict) and not _ignoring.get() else {}
 
 
@@ -88,7 +88,7 @@ def note_for(
 
 
 def apply_note(shown: Message, note: Any) -> list[Message]:
-    """What was written where this is shown: one message, and those that could not be shown."""
+    """The originals of this reading: one message, and those that could not be shown."""
     if not isinstance(note, dict) or _ignoring.get():
         return [shown]
     own = _own(shown, note) if note.get("of") == shown.content_digest() else shown
@@ -111,7 +111,7 @@ def _hidden(messages: Any) -> list[Message | None]:
 
 
 def _loaded(plain: Any) -> Message | None:
-    """A message of its JSON form; None for what is none, since files can be edited by anybody."""
+    """A message of its JSON form; None for other values, since files can be edited."""
     try:
         return loads(msgspec.json.encode(plain), Message)
     except (InterlinguaError, TypeError, ValueError):
@@ -123,7 +123,7 @@ def _plain(message: Message) -> Any:
 
 
 def _difference(old: Any, new: Any) -> dict[str, Any] | None:
-    """What makes `new` of `old`; None if they are the same."""
+    """The changes that turn `old` into `new`; None if they are the same."""
     if type(old) is type(new) and old == new:
         return None
     if isinstance(old, dict) and isinstance(new, dict):
@@ -268,7 +268,8 @@ def _unlike_text(messages: Iterable[Message]) -> Counter[str]:
 
 
 def leave_instructions(messages: Sequence[Message], report: Report) -> set[int]:
-    """The places of those at the beginning, and of what a tool said to its own model later."""
+    """The indexes of instructions at the beginning, and of those that a tool later added for its
+    own model."""
     left: set[int] = set()
     for at, message in enumerate(messages):
         if message.role not in _INSTRUCTIONS or is_summary(message):
@@ -310,7 +311,7 @@ def _joined(message: Message, more: ToolResultBlock) -> Message:
 
 
 def _shows(message: Message, original: Message) -> bool:
-    """Whether a line can be made of it; a turn without content is none to any tool."""
+    """Whether a line can be made of it; no tool has a turn without content."""
     return bool(message.content) or message.role is Role.ASSISTANT or is_summary(original)
 
 

@@ -1,4 +1,4 @@
-"""pi: a file of JSON Lines a session, a tree by `parentId`; each answer says which API made it."""
+"""pi: a file of JSON Lines a session, a tree by `parentId`; each answer records its API."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ APIS = {
     "google-vertex": "gemini",
     "bedrock-converse-stream": "bedrock",
 }
-"""The dialect that an answer was told in, by the name of the API; the first name is written."""
+"""The dialect of an answer, by the name of the API; the first name is written."""
 
 STOPS = {
     "stop": StopReason.END_TURN,
@@ -282,7 +282,7 @@ class _Session:
         self.nodes = _nodes(self.lines)
         edits = [each.value for each in self.lines if each.value.get("type") == "context_edit"]
         self.edits = {each.get("targetId"): each.get("replacement") for each in edits}
-        """What is said in the place of an entry: the last edit counts; None: nothing."""
+        """The replacement of an entry: the last edit counts; None: it is removed."""
 
     def transcript(self, file: OriginFile) -> Transcript:
         self._report_edits()
@@ -344,14 +344,14 @@ class _Session:
         return entry.message.role is not Role.SYSTEM and edits is not None
 
     def _report_edits(self) -> None:
-        """What the model sees in the place of an entry stays in the file."""
+        """Replacements for the model stay in the file."""
         for line in self.lines:
             if line.value.get("type") == "context_edit" and line.value.get("replacement"):
                 reason = because("context_edit")
                 self.report.add("dropped", f"line {line.number}", reason)
 
     def _first_preserved(self, value: dict[str, Any], places: dict[Any, int], at: int) -> int:
-        """The first message that is still said; an entry that is no message stands for the next."""
+        """The first message that is still sent; an entry that is no message stands for the next."""
         name = as_text(value.get("firstKeptEntryId"))
         if name in places:
             return places[name]
@@ -388,7 +388,7 @@ def _last_turn(tip: Node | None) -> Node | None:
 
 
 def message_of(value: dict[str, Any]) -> Message | None:
-    """The message of an entry; None for those that say nothing to the model."""
+    """The message of an entry; None for entries that the model does not see."""
     kind = value.get("type")
     if kind == "message":
         wire, name = members(value.get("message")), as_text(value.get("id"))
@@ -529,7 +529,7 @@ class _Entries(LineWriter):
         self._names: dict[int, str] = {}
         """The entry of each message."""
         self._calls: dict[str, str] = {}
-        """What calls are called here, where their API names the item too."""
+        """The ids of calls here, if their API names the item too."""
 
     def all(self, transcript: Transcript, report: Report, start: int = 0) -> None:
         marks = {mark.at: mark for mark in transcript.compactions}
@@ -592,7 +592,7 @@ class _Entries(LineWriter):
         return entry
 
     def _keep_after(self, hidden: list[Message]) -> None:
-        """What cannot be told behind the last entry."""
+        """Messages that cannot be written behind the last entry."""
         entry = next(each for each in reversed(self.made) if each["type"] != "context_edit")
         shown = message_of(entry)
         assert shown is not None, "entries of every other kind are messages"

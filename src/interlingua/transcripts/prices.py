@@ -1,4 +1,4 @@
-"""What the answers of sessions cost by the price table of this machine, and the requests that they
+"""Costs of sessions' answers by the price table of this machine, and the requests that they
 answered."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from interlingua.transcripts.transcript import Answer, Compaction, Transcript, n
 
 
 class Prices:
-    """What answers cost by the price table of this machine."""
+    """Costs of answers by the price table of this machine."""
 
     def __init__(self) -> None:
         self.table = own_table()

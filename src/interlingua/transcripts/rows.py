@@ -102,7 +102,7 @@ def write_body(transcript: Transcript, name: str, report: Report, own: str) -> d
 
 
 def _report_metadata(transcript: Transcript, report: Report) -> None:
-    """Requests hold what was said; who said it, when and at what cost has no place in them."""
+    """Requests hold messages only; their model, time and cost have no place."""
     for at, message in enumerate(transcript.messages):
         if message.metadata.usage is not None or message.metadata.response_model is not None:
             reason = because("request_without_usage")
@@ -119,7 +119,7 @@ def model_of(transcript: Transcript) -> str | None:
 
 
 def read_answer(body: dict[str, Any], name: str, id: str | None, row: Row) -> Conversation:
-    """The answer's message; if several were asked for, the others are branches."""
+    """The answer's message; if there are several choices, the others are branches."""
     response = dialect(name).read_response(body)
     return Conversation(
         (response.message,),
@@ -131,7 +131,7 @@ def read_answer(body: dict[str, Any], name: str, id: str | None, row: Row) -> Co
 
 
 def is_answer(transcript: Transcript) -> bool:
-    """Whether there is nothing but one message of a model that said something."""
+    """Whether there is nothing but one message of a model with content."""
     if len(transcript.messages) != 1:
         return False
     only = transcript.messages[0]
@@ -228,7 +228,7 @@ class RowFormat(Format):
         yield waiting
 
     def own_row(self, transcript: Transcript) -> Row:
-        """What was read beside the messages, of a transcript of this format."""
+        """The data beside the messages, in a transcript of this format."""
         own: Row = transcript.details.get("row", {}) if transcript.format == self.name else {}
         return own
 
@@ -335,7 +335,7 @@ def whole_value(data: bytes, report: Report) -> Any:
 
 
 def partly(data: bytes) -> Any:
-    """What can be read of a value that may be cut; None if it is no JSON at all."""
+    """The readable part of a value that may be cut; None if it is not JSON."""
     try:
         return jiter.from_json(data, partial_mode="on")
     except (ValueError, RecursionError):
@@ -345,7 +345,7 @@ def partly(data: bytes) -> Any:
 def draft(
     name: str, row: Row, transcript: Transcript, report: Report, listed: bool = False
 ) -> Draft:
-    """A file of one row, a line or a list; what a row cannot hold is told."""
+    """A file of one row, a line or a list; data that a row cannot hold is reported."""
     transcript.report_left_out(report)
     data = msgspec.json.encode(row, enc_hook=spelled)
     if listed:

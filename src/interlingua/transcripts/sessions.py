@@ -4,8 +4,8 @@ The overview of a long file takes a while, so it is cached in the user's cache f
 the size and the time of the file; of a file that has changed since it is made anew.
 
 A session that another tool continues gets an id that no session of the tool has, and its files are
-new ones: nothing that is there is changed. Which versions of a tool take what is written here was
-tried with the tools; a later one is refused until somebody has seen it go on.
+new ones: no existing file is changed. The files were tried with certain versions of each tool; a
+later version is refused until it was tried, too.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """Where a text was found: session, file and line or message, role, and surrounding text."""
+    """A search result: session, file and line or message, role, and surrounding text."""
 
     format: str
     session: str | None
@@ -196,7 +196,7 @@ def find(
 def _guarded(
     name: str, look: Callable[[Path], Iterator[Found | Skipped]], home: Path
 ) -> Iterator[Found | Skipped]:
-    """What one agent has; whatever its files do, the other agents' are found."""
+    """The sessions of one agent; errors in its files do not affect other agents."""
     try:
         yield from look(home)
     except Exception as error:
@@ -204,7 +204,7 @@ def _guarded(
 
 
 def problem(error: Exception) -> str:
-    """What went wrong with a file, in words for people."""
+    """A file's error, in words for people."""
     if isinstance(error, InterlinguaError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
@@ -260,13 +260,13 @@ def _latest(found: list[Found]) -> Found:
 
 
 def changed(overview: Overview, found: Found) -> float:
-    """When something was last said in a session, or when its file was changed."""
+    """The time of a session's last message, or of its file's last change."""
     time = overview.updated_at or overview.created_at
     return time.timestamp() if time else found.updated_at or 0.0
 
 
 def at(path: Path, format: str | None = None) -> Found:
-    """The session in a file; the format is found out where it is not said."""
+    """The session in a file; the format is detected if it is not set."""
     from interlingua import transcripts
 
     known = format or transcripts.detect(path).format
@@ -338,7 +338,7 @@ class StoredOverview(msgspec.Struct, frozen=True):
 
 
 class Pricing(Protocol):
-    """What answers cost: `prices` names the table."""
+    """Costs of answers: `prices` names the table."""
 
     prices: str
 
@@ -436,7 +436,7 @@ _ID = re.compile(r"ses_[0-9A-Za-z]{1,64}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9
 
 
 class Plan(NamedTuple):
-    """What to write, its losses, and the commands; no files if the tool has the session."""
+    """The files to write, their losses, and the commands; no files if the tool has the session."""
 
     format: Format
     id: str | None
@@ -449,7 +449,7 @@ class Plan(NamedTuple):
 
 
 def agents() -> list[str]:
-    """The formats of tools that can be asked to go on."""
+    """The formats of tools that can continue a session."""
     from interlingua.transcripts.format import all_formats
 
     return [each.name for each in all_formats() if each.place and each.resume and each.write]
@@ -458,7 +458,7 @@ def agents() -> list[str]:
 def plan(
     transcript: Transcript, format: str, home: Path | None = None, found: Found | None = None
 ) -> Plan:
-    """How a tool continues this session; `found` is where it is stored, if unchanged."""
+    """How a tool continues this session; `found` is its file, if unchanged."""
     source = LineSource(transcript, transcript.messages)
     to, transcript = format_of(format), transcript.encodable()
     if to.place is None or to.resume is None:
@@ -517,7 +517,7 @@ def _free(
 
 
 def installed_version(program: str) -> str | None:
-    """What the tool on this machine says its version is; None if there is none, or it says none."""
+    """The version of the tool on this machine; None if it is missing or does not print one."""
     where = shutil.which(program)
     if where is None:
         return None

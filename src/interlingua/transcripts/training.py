@@ -1,6 +1,6 @@
 """Training data: OpenAI's files for fine-tuning (lines of chat messages), Hugging Face's
 conversational datasets (the same with arguments as objects) and ShareGPT (a row is a list of turns,
-each `from` somebody with a text as its `value`)."""
+each with `from` and a text as its `value`)."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ HF = "hf-messages"
 MEDIA = ("images", "videos", "audios")
 """Columns with the files that marks as `<image>` in the text stand for."""
 _OTHERS = frozenset({"model", "info", "sessionId", "session_id", "threadId", "conversations"})
-"""Columns that say that it is a request, or the session of some agent."""
+"""Columns that mark a request, or the session of some agent."""
 
 
 def _with_text(message: Any) -> Any:
@@ -170,7 +170,7 @@ class HuggingFaceMessages(RowFormat):
 
 
 SHAREGPT = "sharegpt"
-"""What turns are read and written by way of: they are its messages in other words."""
+"""The dialect through which turns are read and written: they are its messages with other keys."""
 ROLES = {
     "human": "user",
     "user": "user",
@@ -189,7 +189,7 @@ RESULTS = ("observation", "tool", "function_response")
 PICTURE = "<image>"
 """Stands in a text for the next of the row's `images`."""
 URLS = ("data:", "https:", "http:")
-"""How an image begins that is no path in some folder."""
+"""Prefixes of images that are not paths in some folder."""
 
 
 _MEDIA = ("images", "videos", "audios")
@@ -259,7 +259,7 @@ class _Turns:
 
 
 def _pictures(images: Any) -> deque[str]:
-    """The pictures that are there for everybody; paths in some folder are not."""
+    """The portable pictures; paths in some folder are not."""
     each = images if isinstance(images, list) else []
     urls = [url for url in each if isinstance(url, str) and url.startswith(URLS)]
     return deque(urls if len(urls) == len(each) else ())
@@ -281,7 +281,7 @@ def _tools(text: Any, report: Report) -> list[Row]:
 
 
 def _in_order(messages: list[Row], report: Report) -> list[Row]:
-    """Results in the order of their calls, which is all that says what they answer."""
+    """Results in the order of their calls, which alone relates them."""
     ordered: list[Row] = []
     at = 0
     while at < len(messages):

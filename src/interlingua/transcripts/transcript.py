@@ -120,7 +120,8 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def live(self) -> tuple[Message, ...]:
-        """What a model still sees: the last summary, what it kept, and what follows."""
+        """The messages that a model still sees: the last summary, the ones beside it, and all that
+        follow."""
         if not self.compactions:
             return self.messages
         last = self.compactions[-1]
@@ -159,7 +160,7 @@ def summary_message(text: str, role: Role = Role.SYSTEM) -> Message:
 
 
 def is_summary(message: Message) -> bool:
-    """Whether a message is nothing but a summary of what came before it."""
+    """Whether a message is only a summary of earlier ones."""
     if message.name == _NAME:
         return True
     content = message.content
@@ -210,7 +211,7 @@ def usage_with(
 
 
 def usage_of(messages: Iterable[Message]) -> Usage:
-    """What these messages used together."""
+    """The usage of these messages together."""
     return total(message.metadata.usage for message in messages)
 
 
@@ -228,7 +229,7 @@ def bare(model: str | None) -> str | None:
 
 
 def model_changes(messages: Iterable[Message]) -> tuple[ModelChange, ...]:
-    """Where another model than before goes on."""
+    """The positions at which another model continues."""
     changes: list[ModelChange] = []
     for at, message in enumerate(messages):
         model = message.metadata.model
@@ -308,7 +309,7 @@ def name_of(message: Message) -> str:
 
 
 def title_of(messages: tuple[Message, ...]) -> str | None:
-    """How the first prompt begins, for sessions that nobody named."""
+    """The beginning of the first prompt, for sessions without a name."""
     prompts = (message.text for message in messages if message.role is Role.USER)
     return next((title for text in prompts if (title := short(text))), None)
 

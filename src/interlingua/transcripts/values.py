@@ -1,4 +1,4 @@
-"""Values in files that anybody may have edited: texts, counts, times, media."""
+"""Values in files that may have been edited: texts, counts, times, media."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from interlingua.model.blocks import (
 )
 
 NOT_JSON = (msgspec.DecodeError, RecursionError, ValueError)
-"""What decoding raises for what is no JSON, is nested too deeply, or is no UTF-8."""
+"""Exceptions of decoding text that is not JSON, is nested too deeply, or is not UTF-8."""
 
 
 def listed(value: Any) -> list[Any]:
@@ -99,12 +99,12 @@ def seconds(count: Any) -> float | None:
 
 
 def _bounded(time: datetime) -> datetime | None:
-    """A time that can be told in every zone and has another one behind it; else None."""
+    """A time that is valid in every zone and has another one behind it; else None."""
     return time if 1 < time.year < 9999 else None
 
 
 def to_iso(time: datetime) -> str:
-    """With milliseconds and a Z, as JavaScript spells it."""
+    """With milliseconds and a Z, in JavaScript's form."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -121,20 +121,20 @@ ANY = "application/octet-stream"
 
 
 def media_block(source: Source, media: str | None, name: str | None = None) -> MediaBlock:
-    """The block for this type of media; what is neither seen nor heard is a document."""
+    """The block for this type of media; types other than image, audio and video are documents."""
     kind = _KINDS.get((media or "").partition("/")[0], DocumentBlock)
     return kind(source, media, name)
 
 
 def source_of(url: str) -> Source:
-    """Where a URL leads: the bytes in it, or the address."""
+    """The source of a URL: the bytes in it, or the address."""
     head, comma, data = url.partition(",")
     inline = comma and head.startswith("data:") and head.endswith(";base64")
     return Source("base64", data) if inline else Source("url", url)
 
 
 def url_of(block: MediaBlock) -> str | None:
-    """The URL that leads to it; None for what has none."""
+    """The URL of a block's data; None if it has none."""
     source = block.source
     if source.data is None:
         return None

@@ -1,4 +1,4 @@
-"""What all views use: objects of a wire read field by field, and the spelling they preserve.
+"""Shared by all views: objects of a wire read field by field, and the spelling they preserve.
 
 A view preserves unknown fields under its own name in `raw`, and how the wire spelled things in
 `$form` there, as the dialects' kernel does, so that what came from a view goes back unchanged.
@@ -58,7 +58,7 @@ ISSUER = "issuer"
 
 
 class Written(NamedTuple):
-    """The wire of a view, and a report of what it could not hold."""
+    """The wire of a view, and its losses."""
 
     wire: Any
     report: Report
@@ -253,7 +253,7 @@ def as_string(content: list[Any], was_string: bool) -> Any:
 
 
 def json_value(text: str) -> Any:
-    """The value that a text is JSON of; the text itself where that is none, or a string."""
+    """The JSON value of a text; the text itself if it is none, or a string."""
     try:
         value = msgspec.json.decode(text)
     except msgspec.DecodeError:
@@ -268,7 +268,7 @@ RECOVERED = "tool_arguments_recovered"
 
 
 def read_arguments(text: str, id: str) -> tuple[JsonObject, str | None, tuple[Diagnostic, ...]]:
-    """Input, the text where the input alone would not give it back, and what had to be done."""
+    """Input, the text if the input alone would not reproduce it, and the repairs."""
     recovered = recover(text)
     if recovered.mode == "strict":
         return recovered.input, None if to_text(recovered.input) == text else text, ()
@@ -536,7 +536,7 @@ WORDS: dict[type[MediaBlock], str] = {cls: word for word, cls in KINDS.items()}
 
 
 def class_for(media_type: str | None) -> type[MediaBlock]:
-    """The block for a media type; what is neither seen nor heard is a document."""
+    """The block for a media type; types other than image, audio and video are documents."""
     return KINDS.get((media_type or "").partition("/")[0], DocumentBlock)
 
 

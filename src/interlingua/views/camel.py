@@ -439,7 +439,7 @@ def is_signed(message: Message) -> bool:
 
 
 def _held(block: TextBlock | ThinkingBlock | ToolUseBlock, *names: str) -> tuple[str, ...]:
-    """The fields that are held; an empty signature is left out of the wire, and so is none."""
+    """The fields that the wire holds; it leaves out empty signatures."""
     return (*names, "signature") if block.signature != "" else names
 
 

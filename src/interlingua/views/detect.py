@@ -29,7 +29,7 @@ class Sign(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How to know every message of a library, and an answer among them."""
+    """How to recognise the messages of a library, and an answer among them."""
 
     view: str
     evidence: str

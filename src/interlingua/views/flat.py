@@ -1,8 +1,8 @@
 """The flat view: one object a message, with reasoning, refusal and calls beside the content.
 
-The order among those four is the view's own (reasoning, content, refusal, calls); where a message
-had another, that is a loss. Thinking blocks and signatures go into `extra`, keyed by who made them:
-`thinking_blocks` as Claude has them, `thought_signatures` as Gemini has them; where the order alone
+The order among those four is the view's own (reasoning, content, refusal, calls); a message with
+another order loses it. Thinking blocks and signatures go into `extra`, keyed by issuer:
+`thinking_blocks` as Claude has them, `thought_signatures` as Gemini has them; if the order alone
 does not show which blocks are signed, `positions` does.
 """
 
@@ -107,7 +107,7 @@ ISSUERS: dict[str, str] = {"claude": "anthropic", "openai": "openai-responses"}
 
 
 class Layout(NamedTuple):
-    """Where a message's thinking and signatures go: keys of `extra`, or None for neither."""
+    """The places of a message's thinking and signatures: keys of `extra`, or None for neither."""
 
     blocks: str | None
     signatures: str | None
@@ -275,7 +275,7 @@ def _positions(own: JsonObject, count: int, blocks: Sequence[Signable]) -> list[
 
 
 def _take(extra: JsonObject, key: str, *names: str) -> None:
-    """Without these names; without the key, too, if nothing else stood there."""
+    """Without these names; without the key, too, if it had no other members."""
     left = {name: item for name, item in extra[key].items() if name not in names}
     if left:
         extra[key] = left

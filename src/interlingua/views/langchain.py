@@ -1,6 +1,6 @@
 """The langchain view: messages of LangChain, as `messages_to_dict` writes them.
 
-What `dumpd` and `model_dump` write is read as well. (langchain-core 1.7.2, read 2026-11-17.)
+Output of `dumpd` and `model_dump` is read as well. (langchain-core 1.7.2, read 2026-11-17.)
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ MEDIA = {**KINDS, "file": DocumentBlock, "text-plain": DocumentBlock}
 PLACES = ("base64", "url", "file_id", "text")
 SIGNATURE, SEALED = "signature", "encrypted_content"
 AS_OPENAI = frozenset({"openai-responses", "openai", "azure"})
-"""Who seals reasoning as OpenAI does."""
+"""Services that encrypt reasoning as OpenAI does."""
 _CITED = {
     "url": "url",
     "title": "title",
@@ -107,7 +107,7 @@ def _form(**form: Any) -> Raw | None:
 
 
 def _extra(fields: Fields, name: str) -> str | None:
-    """Taken out of what is for the provider."""
+    """A text, taken out of the provider's data."""
     if fields.left.get("extras") == {}:
         fields.filled("extras", dict)
     if isinstance(fields.left.get("extras"), dict):
@@ -157,7 +157,7 @@ def _read_reasoning(fields: Fields, issuer: str | None) -> ThinkingBlock:
 
 
 def _words(summary: Any) -> str | None:
-    """The text of a summary as OpenAI has it; None where it is none."""
+    """The text of a summary in OpenAI's form; None for other forms."""
     if not isinstance(summary, list):
         return None
     texts = [part.get("text") if isinstance(part, dict) else None for part in summary]
@@ -239,7 +239,7 @@ def _read_server_result(fields: Fields) -> ToolResultBlock:
 
 
 def read_output(output: Any, path: str) -> tuple[tuple[ResultBlock, ...], str | None]:
-    """What a tool gave: a text, a list of blocks, or any other value as JSON."""
+    """A tool's output: a text, a list of blocks, or any other value as JSON."""
     if output is None:
         return (), "none"
     if isinstance(output, str):
@@ -326,7 +326,7 @@ def _write_thinking(block: ThinkingBlock, form: JsonObject, issuer: str | None) 
 
 
 def _sealed(signature: str, form: JsonObject, from_openai: bool, worded: bool) -> JsonObject:
-    """OpenAI's integration looks for it beside the words, and in `extras` where there are none."""
+    """OpenAI's integration looks for it beside the words, and in `extras` if there are none."""
     place = form.get("sealed")
     if place is None and from_openai:
         place = "beside" if worded else SEALED
@@ -434,7 +434,7 @@ STOP_WORDS: dict[StopReason, str] = {
     StopReason.REFUSAL: "refusal",
     StopReason.PAUSE: "pause_turn",
 }
-"""What is written where the provider's own word is not known."""
+"""Stop words if the provider's own is not known."""
 _CALL = ("tool_use", "tool_call")
 """Blocks of content that a call in `tool_calls` is repeated in."""
 
@@ -777,7 +777,7 @@ def _write_provenance(
 
 
 def _stop_word(known: MessageMetadata) -> str | None:
-    """The provider's own word while it means the same, else one that everybody knows."""
+    """The provider's own word if it means the same, else a common one."""
     if known.stop_reason is None:
         return None
     word = known.raw_stop_reason
@@ -827,7 +827,7 @@ _DEFAULTS: dict[str, JsonObject] = {
     "ai": {**_EVERY, "tool_calls": [], "invalid_tool_calls": [], "usage_metadata": None},
     "tool": {**_EVERY, "artifact": None, "status": "success"},
 }
-"""What `messages_to_dict` writes in any case."""
+"""Members that `messages_to_dict` always writes."""
 
 
 def _closed(message: Message, data: JsonObject) -> JsonObject:

@@ -1,4 +1,4 @@
-"""What the views of other libraries share: their names for providers, and how losses are found.
+"""Shared by the views of other libraries: their names for providers, and how losses are found.
 
 Fields of other libraries often hold two things, or half of one. So a writer reports only the blocks
 it left out and notes which message each of its own was made of; whatever reading does not give back
@@ -69,12 +69,12 @@ class Makers:
         return MessageMetadata(provider=maker.provider, protocol=maker.protocol)
 
     def dialect(self, word: object) -> str | None:
-        """Whose signatures they are."""
+        """The dialect whose signatures a provider has."""
         maker = self.words.get(word) if isinstance(word, str) else None
         return maker.protocol if maker is not None else None
 
     def word(self, provider: str | None, protocol: str | None) -> str | None:
-        """What the library calls them; a provider that it does not know keeps its name."""
+        """The library's name for them; a provider that it does not know has its own."""
         if provider is not None:
             return self._providers.get(provider, provider)
         return None if protocol is None else self._protocols.get(protocol)
@@ -130,7 +130,7 @@ LLM = Makers(
 
 
 def named(metadata: MessageMetadata, name: str | None) -> MessageMetadata:
-    """With the model's name, both as it was asked for and as it answered."""
+    """With the model's name, both as requested and as it answered."""
     if not name:
         return metadata
     model = f"{metadata.provider}:{name}" if metadata.provider else name
@@ -180,7 +180,7 @@ class Draft:
         self.entries.append(Entry(number, tuple(blocks)))
 
     def parts(self, number: int, write: WriteBlock) -> list[Any]:
-        """What a message's blocks are written as, all in one message of the wire."""
+        """A message's blocks, all in one message of the wire."""
         account, parts, written = self.account(number), [], []
         for place, (block, path) in enumerate(placed(self.messages[number].content, account.path)):
             part = write(block, path, account)
@@ -209,7 +209,7 @@ class Draft:
         return Written(wire, self.report)
 
     def _read_again(self, wire: Any, read: Read) -> tuple[Message, ...]:
-        """What the wire reads as; the messages themselves where a `raw` made it unreadable."""
+        """The messages as the wire is read; the original ones if a `raw` made it unreadable."""
         try:
             again = read(wire)
             if len(again) == len(self.entries):

@@ -68,7 +68,7 @@ MEDIA: dict[str, tuple[type[MediaBlock], str, str]] = {
 FORMATS = {"mp3": "audio/mpeg"}
 """Words for recordings whose media type is not made of them."""
 UNTITLED = "input_document"
-"""What a document without a title is called."""
+"""The name of a document without a title."""
 REDACTED = "redacted_thinking"
 SIGNATURES = "thought_signatures"
 SEALS: dict[str, str] = {
@@ -152,7 +152,7 @@ def _read_blocks(items: list[tuple[Any, str]]) -> tuple[list[Block], list[Diagno
 
 
 def _cache_point(item: Any) -> str | None:
-    """The lifetime of a cache: empty where none is named, None where it is no cache point."""
+    """The lifetime of a cache: empty if none is named, None if it is no cache point."""
     match item:
         case {"block_type": "cache", "cache_control": {"type": "ephemeral", **control}, **rest}:
             ttl = control.get("ttl", "")

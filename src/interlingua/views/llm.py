@@ -1,6 +1,6 @@
 """The llm-messages view: messages of Simon Willison's `llm`, as `Message.to_dict` writes them.
 
-What `Response.to_dict` writes is read as well: the prompt's messages, then the answer. (llm 0.36,
+Output of `Response.to_dict` is read as well: the prompt's messages, then the answer. (llm 0.36,
 read 2026-11-17.)
 """
 
@@ -114,7 +114,7 @@ def _read_part(item: Any, path: str) -> Block:
 
 
 def _unsealed(fields: Fields, word: str | None = None) -> tuple[str | None, str | None]:
-    """A signature, taken out of what is for the provider, and the dialect that it belongs to."""
+    """A signature, taken out of the provider's data, and its dialect."""
     for maker, about in _makers(fields):
         key = word or SEALS.get(maker, SIGNATURE)
         if isinstance(about.left.get(key), str):
@@ -266,7 +266,7 @@ def _sealed(
     account: Account,
     id: str | None = None,
 ) -> JsonObject:
-    """With the signature where the plugin of its provider looks for it."""
+    """With the signature at the place where the plugin of its provider expects it."""
     issuer = account.issuer_of(block)
     maker = LLM.of_issuer(issuer) or issuer or ("openai" if id is not None else "anthropic")
     about = present(**{SEALS.get(maker, SIGNATURE): signature}, id=id)

@@ -1,6 +1,6 @@
 """Message objects of other libraries, to and from the JSON of their views.
 
-A library is imported only when its objects are asked for; a caller who passes such objects has
+A library is imported only when its objects are converted; a caller that passes such objects has
 imported it already.
 """
 
@@ -46,7 +46,7 @@ def plain_of(data: Any) -> Any:
 
 
 def view_of(data: Any) -> str | None:
-    """The view for the library whose objects they are; None for what is no library's."""
+    """The view for the library of these objects; None if they belong to none."""
     library = _library_of(data)
     return None if library is None else library.view
 
@@ -84,7 +84,7 @@ def to_pydantic_ai(messages: Conversation, issuer: str | None = None) -> Objects
 
 
 def from_pydantic_ai(data: Any) -> tuple[Message, ...]:
-    """What `result.all_messages()` gives, or the JSON of it."""
+    """The output of `result.all_messages()`, or the JSON of it."""
     return _from_objects("pydantic-ai", data)
 
 
@@ -124,7 +124,7 @@ def to_openai_agents(messages: Conversation, issuer: str | None = None) -> Objec
 
 
 def from_openai_agents(data: Any) -> tuple[Message, ...]:
-    """What `result.to_input_list()` gives, or `result.new_items`."""
+    """The output of `result.to_input_list()`, or `result.new_items`."""
     return _from_objects("openai-agents", data)
 
 
@@ -148,7 +148,7 @@ def _load_llm(wire: Any) -> list[Any]:
 
 
 def _agents_item(item: Any) -> Any:
-    """An item as it goes to a model; items that were made by one are asked for it."""
+    """An item in the form for a model; an item object is converted to it."""
     if isinstance(item, dict):
         return item
     if hasattr(item, "to_input_item"):

@@ -32,7 +32,7 @@ OWN = (None, DIALECT, "openai", "azure", "openai-chat")
 CLAUDES = ("anthropic", "bedrock", "vertex")
 GOOGLES = ("gemini",)
 _ITEM = "$item"
-"""Where the dialect keeps what it does not know of an item."""
+"""The dialect's key for unknown members of an item."""
 
 
 # Reading

@@ -1,4 +1,4 @@
-"""The types of the chat-completion shapes, for those who build or take them apart themselves."""
+"""The types of the chat-completion shapes, for programs that build or read them."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class StreamOptions(TypedDict, total=False):
 
 
 class Request(TypedDict, total=False):
-    """What is sent for one answer."""
+    """The request for one answer."""
 
     model: Required[str]
     messages: Required[list[MessageParam]]

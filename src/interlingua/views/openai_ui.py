@@ -136,7 +136,7 @@ def _read_part(fields: Fields) -> TextBlock:
 def _usual_form(
     role: Role, texts: Sequence[TextBlock], calls: Sequence[ToolUseBlock]
 ) -> str | None:
-    """How we write content: one text as a string, but as a list beside calls."""
+    """The default form of content: one text as a string, but as a list beside calls."""
     if not texts:
         return None
     plain = len(texts) == 1 and texts[0].text and not with_rest(NAME, texts[0].raw, {})

@@ -235,7 +235,7 @@ _NAMES: dict[str, dict[str, str]] = {
 
 _PLACES = ("data", "url")
 SIGNER = "anthropic"
-"""Whose thinking the view has: it names no other issuer, so it holds no other's signatures."""
+"""The issuer of the view's thinking: it names no other, so it holds no other's signatures."""
 _SIGNERS = frozenset({SIGNER, "bedrock", "vertex"})
 
 
@@ -448,7 +448,7 @@ def _write_thinking(block: ThinkingBlock, path: str, account: Account) -> JsonOb
 
 
 def part_of(block: Block) -> JsonObject:
-    """The part for a block; `LossError` if there is none."""
+    """The part for a block; `LossError` if it has no equivalent."""
     report = Report(NAME)
     part = _write_part(block, "$", Account(report, "$"))
     report.require_lossless()

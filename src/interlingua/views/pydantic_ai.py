@@ -70,7 +70,7 @@ KEEPERS = (
     *("anthropic", "openai", "google", "google-cloud", "google-gla", "google-vertex"),
     *("bedrock", "xai"),
 )
-"""Who may keep an uploaded file."""
+"""Services that may hold an uploaded file."""
 SIGNATURE = "thought_signature"
 SEALED = "encrypted_content"
 FAILED = ("failed", "denied", "interrupted", "retried")
@@ -145,7 +145,7 @@ def read_media(item: Any, path: str) -> MediaBlock:
 
 
 def _detail(fields: Fields) -> str | None:
-    """How closely an image is looked at: OpenAI's word, among what is for a vendor."""
+    """The level of detail of an image: OpenAI's word, among the vendor data."""
     return _inner_text(fields, "vendor_metadata", "detail")
 
 
@@ -294,7 +294,7 @@ def _write_output(block: ToolResultBlock, form: JsonObject, path: str, account: 
 
 
 def read_answer_part(fields: Fields) -> tuple[Block, Sequence[Diagnostic]]:
-    """The block that a part is, and what had to be done to read it."""
+    """The block of a part, and the repairs needed to read it."""
     whole = dict(fields.left)
     match fields.optional("part_kind", str), whole:
         case "text", {"content": str()}:
@@ -324,7 +324,7 @@ def _signature(fields: Fields, word: str = SIGNATURE) -> str | None:
 
 
 def _inner_text(fields: Fields, name: str, key: str) -> str | None:
-    """Takes a string out of an object in a field; where there is none, the object is untouched."""
+    """Takes a string out of an object in a field; if there is none, the object is unchanged."""
     inner = fields.left.get(name)
     if not isinstance(inner, dict) or not isinstance(inner.get(key), str):
         return None
@@ -332,7 +332,7 @@ def _inner_text(fields: Fields, name: str, key: str) -> str | None:
 
 
 def _raw(fields: Fields, signed: str | None, **form: Any) -> Raw | None:
-    """What to keep of a part; where it is signed, also by whom."""
+    """The raw data of a part; if it is signed, also its signer."""
     word = fields.left.get("provider_name")
     if signed is None:
         return fields.raw(**form)
@@ -675,7 +675,7 @@ def _read_return(fields: Fields) -> Message:
 
 
 def _read_retry(fields: Fields) -> Message:
-    """What a model is asked to do again: a failed call, or its whole answer."""
+    """A request for a retry: of a failed call, or of the whole answer."""
     text, name = fields.require("content", str), fields.optional("tool_name", str)
     content = (TextBlock(text),) if text else ()
     if name is None:
@@ -880,7 +880,7 @@ def _own(content: tuple[Block, ...]) -> bool:
 
 
 def _write_time(time: datetime | None, raw: Raw | None) -> str | None:
-    """As it was spelled, while that is the time; else as pydantic writes it."""
+    """In its original spelling, if that is the time; else as pydantic writes it."""
     if time is None:
         return None
     spelled = raw_of(NAME, raw).get("timestamp")

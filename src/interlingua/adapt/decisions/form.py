@@ -1,5 +1,5 @@
-"""What every form of decisions has: its words, how its input is written, the way home, and
-questions and answers: OpenAI's as lists, all others under names."""
+"""The shared parts of all forms of decisions: names, input, raw data, and questions and answers: a
+list for OpenAI, named entries for all others."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Form(NamedTuple):
-    """How one vendor's API asks for decisions."""
+    """The decision API of one vendor, as data."""
 
     name: str
     predicate: str
-    """What it calls a predicate."""
+    """The wire's word for a predicate."""
     probability: str
-    """Where the answer to one has its probability."""
+    """The key of the probability in the answer to a predicate."""
     criteria: tuple[str, str] | None
-    """What it calls the descriptions of true and false; None where it has none."""
+    """The key of the descriptions of true and false; None if there is none."""
     keyed: bool
     """Questions and answers have names, and are members of an object; else they are lists."""
     read_input: Callable[[Wire], tuple[Message, ...]]
@@ -62,9 +62,9 @@ class Form(NamedTuple):
     fields: Mapping[str, str]
     """`user` and `cache_key`, as it calls them."""
     counts: tuple[tuple[str, ...], tuple[str, ...]]
-    """Where an answer counts the tokens of its input and its output."""
+    """The keys of the input and output tokens in an answer."""
     confident: frozenset[str]
-    """Kinds whose answers say how confident the model is."""
+    """Kinds whose answers include a confidence."""
     refuses: bool = False
     """Whether it has a word for one question that is refused."""
     legend: bool = False
@@ -326,7 +326,7 @@ def level_text(level: QuestionOption) -> str:
 
 
 def read_answer(form: Form, wire: Any, question: Question) -> DecisionAnswer:
-    """`None`, and what cannot be read, is a refusal."""
+    """`None`, and answers that cannot be read, are refusals."""
     kind = wire.get("type") if isinstance(wire, dict) else None
     raw = {form.name: wire} if isinstance(wire, dict) else None
     if kind == form.predicate and question.kind == "predicate":

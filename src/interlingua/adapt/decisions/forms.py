@@ -236,7 +236,7 @@ def names_of(questions: tuple[Question, ...]) -> list[str]:
 
 
 def write_request(form: Form, request: DecisionRequest, report: Report) -> Wire:
-    """The body for a provider of this form: its own where nothing was changed."""
+    """The body for a provider of this form; the original if nothing was changed."""
     own = (request.raw or {}).get(form.name)
     model = {} if request.model is None or form is VERCEL else {"model": request.model}
     if isinstance(own, dict) and _same(form, own, request):

@@ -1,4 +1,4 @@
-"""Embeddings from one form into another: which form a model has, and what is sent to it."""
+"""Converts embedding requests between forms: which form a model has, and what is sent to it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Place(NamedTuple):
 
 
 def place_of(target: Target) -> Place:
-    """Where a model makes embeddings. Servers that speak OpenAI's API have them beside chat."""
+    """The embeddings endpoint of a model. Servers that speak OpenAI's API have it beside chat."""
     provider = target.provider
     for each in provider.embeddings:
         if not each.models or any(fnmatchcase(target.name, name) for name in each.models):

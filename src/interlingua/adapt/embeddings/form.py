@@ -1,4 +1,4 @@
-"""What every form of embeddings has: its fields as a table, its readers and its writers."""
+"""The shared parts of all forms of embeddings: fields as a table, readers and writers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How one vendor's API asks for vectors and answers."""
+    """The embeddings API of one vendor, as data."""
 
     name: str
     fields: Mapping[str, Field]
@@ -113,7 +113,7 @@ def read_fields(form: Form, wire: Wire, own: Iterable[str]) -> dict[str, Any]:
 
 
 def places_of(form: Form, wire: Wire, path: str) -> tuple[str, ...]:
-    """Where a field of the request stands in a body of this form."""
+    """The paths of a field of the request in a body of this form."""
     name, _, rest = path.removeprefix("$.").partition("[")
     if name == "inputs":
         number = rest.partition("]")[0]
@@ -225,7 +225,7 @@ def count(value: Any) -> Usage | None:
 
 
 def inside(wire: Any, *path: str) -> Any:
-    """What stands in nested objects; None where there is none."""
+    """The value in nested objects; None if it is missing."""
     for name in path:
         wire = wire.get(name) if isinstance(wire, dict) else None
     return wire

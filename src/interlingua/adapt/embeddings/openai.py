@@ -1,4 +1,4 @@
-"""Embeddings of OpenAI and of those who speak its API, and Mistral's, which has other names."""
+"""Embeddings of OpenAI and compatible servers, and Mistral's, which has other names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many pictures and documents a model takes, how large, and of which types."""
+"""Limits of a model for pictures and documents: how many, how large, which types."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Why(NamedTuple):
 
 
 def limits_media(profile: Profile) -> bool:
-    """Whether anything is said about how many images and documents there may be, or how large."""
+    """Whether the profile limits the number or size of images and documents."""
     limits = profile.limits
     return any(getattr(limits, name) is not None for name in (*_COUNTS, *_SIZED))
 

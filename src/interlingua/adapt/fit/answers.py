@@ -1,4 +1,4 @@
-"""The way back: an answer that was asked for in another way, as it was wanted.
+"""Translates answers back: undoes changes that the request needed for this model.
 
 Tools have their own names again, a call that stood for an answer in JSON is that answer, and a tool
 that takes free text is called with free text. Whole answers and streams alike."""
@@ -53,7 +53,7 @@ class AnswerAdapter(msgspec.Struct, frozen=True):
         custom: frozenset[str] = frozenset(),
         groups: Mapping[str, tuple[str, str]] = _NONE,
     ) -> AnswerAdapter | None:
-        """None where everything was asked for as it was wanted."""
+        """None if the request was sent unchanged."""
         if not (names or json_tool or custom or groups):
             return None
         return cls(dict(names), json_tool, custom, dict(groups))
@@ -99,7 +99,7 @@ class AnswerAdapter(msgspec.Struct, frozen=True):
 
 
 def free_text(input: dict[str, Any]) -> str | None:
-    """The text that a call of a tool for free text holds; None where it is none."""
+    """The text in a call of a tool for free text; None if it is no such call."""
     text = input.get("input")
     return text if len(input) == 1 and isinstance(text, str) else None
 
@@ -116,7 +116,7 @@ class _Reader:
         self._reader = reader
         self._answer_adapter = answer_adapter
         self._answers: dict[tuple[int, int], str] = {}
-        """Calls that stand for an answer, with what was told of it."""
+        """Calls that carry an answer, with the parts of it that were emitted."""
         self._free: dict[tuple[int, int], list[ToolUseInputDelta]] = {}
         """Calls of tools for free text: what holds it is taken off when all of it is there."""
         self._calls = False

@@ -1,7 +1,7 @@
 """`fit`: a request so that one model takes it.
 
-Canonical in, canonical out, between retelling and writing. The profile says what the model takes;
-where it says nothing, nothing is changed. Every change is in the report, with the rule behind it.
+Canonical in, canonical out, between retelling and writing. The profile has the rules of the model;
+without a rule, nothing is changed. Every change is in the report, with its rule.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _NO_END = 2**62
 
 
 class Quick(NamedTuple):
-    """What a profile asks of a request without options, media, marks and odd names."""
+    """The rules of a profile for a request without options, media, marks and unusual names."""
 
     least: int
     most: int
@@ -200,7 +200,7 @@ def _require_profile(request: object, profile: object) -> None:
 def apply_rules(
     request: Request, profile: Profile, recorder: LossRecorder, facts: Facts
 ) -> tuple[Request, AnswerAdapter | None]:
-    """The request as the model accepts it, and what translates its answer back."""
+    """The request as the model accepts it, and the adapter that translates its answer back."""
     if not profile.rules:
         return request, _answer_adapter(request, recorder.dialect, {}, None)
     fitter = Fitter(request, profile, recorder, facts)
@@ -216,7 +216,8 @@ def apply_rules(
 def _answer_adapter(
     request: Request, dialect: str, names: dict[str, str], json_tool: str | None
 ) -> AnswerAdapter | None:
-    """What translates the answer back: renamed tools, tools for free text, and tools of groups."""
+    """The adapter that translates the answer back: renamed tools, tools for free text, and tools of
+    groups."""
     if not request.tools:
         return AnswerAdapter.of(names, json_tool)
     custom = [tool.name for tool in request.tools if tool.kind == "custom"]

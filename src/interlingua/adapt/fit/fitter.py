@@ -43,15 +43,15 @@ class Fitter:
         self.json_tool: str | None = None
         """The tool that is called in place of an answer in JSON."""
         self.moved: set[int] = set()
-        """Instructions of which it was told already that they stand elsewhere."""
+        """Instructions that were already reported as moved."""
         self.spelling: dict[str, Any] = {}
         self.respelled: dict[str, Any] = {}
-        """How something is spelled for this model, where its dialect has several ways."""
+        """The spelling of a field for this model, if its dialect has several."""
         self._changed: dict[str, Any] = {}
 
     @property
     def facts(self) -> Facts | None:
-        """What the messages hold, while none of them was changed."""
+        """Facts about the messages, as long as none was changed."""
         return self._facts if self.messages is self.request.messages else None
 
     # -- options ----------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class Fitter:
     # -- the end ----------------------------------------------------------------------------------
 
     def fitted(self) -> Request:
-        """The request with all changes; itself where there are none."""
+        """The request with all changes; the original if there are none."""
         request = self.request
         changes: dict[str, Any] = {}
         if self._changed:

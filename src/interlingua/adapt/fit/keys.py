@@ -1,5 +1,5 @@
-"""Whether a body may have to be fitted, told from its keys: what goes through a gateway in its own
-dialect is not read unless a rule speaks of something that is there."""
+"""Decides from a body's keys whether it may need adapting: the gateway does not read a body of the
+target's own dialect unless a rule concerns something in it."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ _MEDIA = re.compile(f'"(?:{_MEDIA_WORDS})"'.encode())
 
 
 class WatchedKeys(NamedTuple):
-    """What of a body a profile speaks of."""
+    """The parts of a body that a profile has rules about."""
 
     keys: frozenset[str]
     limits: frozenset[str]
@@ -151,9 +151,9 @@ class WatchedKeys(NamedTuple):
     system: bool
     """Whether instructions may have one role only."""
     words: tuple[bytes, ...]
-    """What stands before each piece of media."""
+    """The text that precedes each piece of media."""
     signs: re.Pattern[bytes]
-    """What a body has in it somewhere of which more than its keys has to be looked at."""
+    """Byte patterns of values that need a closer look than their keys."""
 
 
 @lru_cache(512)

@@ -1,7 +1,7 @@
-"""What a provider's refusal teaches about one parameter, and a body changed by such lessons.
+"""Learns a rule for one parameter from a provider's refusal, and applies such rules to bodies.
 
-A text is believed only where it says that something is not accepted, and names exactly one option
-that was sent. The text itself is not stored."""
+A text is used only if it says that something is not accepted, and names exactly one option that was
+sent. The text itself is not stored."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ Leaving out that one or a higher one asks for no more."""
 _LEFT_OUT = _RANGED | {
     *("seed", "random_seed", "logit_bias", "logprobs", "top_logprobs", "response_logprobs")
 }
-"""What may be left out, whatever its value."""
+"""Options that may be left out, whatever their value."""
 
 Replacement: TypeAlias = Any | UnsetType | None
 """The new value; UNSET leaves the parameter out, None changes nothing."""
 
 
 def replacement(name: str, value: Any, allowed: AllowedValues) -> Replacement:
-    """What is sent in place of a value that was refused; `name` is in snake case."""
+    """The value that replaces a refused one; `name` is in snake case."""
     if not allowed:
         return UNSET if _may_leave_out(name, value) else None
     if name in _LEVELS:
@@ -57,7 +57,7 @@ def replacement(name: str, value: Any, allowed: AllowedValues) -> Replacement:
 
 
 def worth_remembering(name: str, allowed: AllowedValues) -> AllowedValues:
-    """What is worth remembering of the allowed values: levels of ours and bounds, no other word."""
+    """The part of the allowed values that is stored: our own levels and bounds, no other text."""
     if name in _LEVELS:
         return AllowedValues(tuple(each for each in _LEVELS[name][0] if each in allowed.words))
     if name in _LOWERED:
@@ -146,7 +146,7 @@ NOTHING = AllowedValues()
 
 
 def allowed_in(text: str) -> AllowedValues:
-    """What a text says is allowed, words in lower case; nothing where it does not say."""
+    """The allowed values that a text names, in lower case; empty if it names none."""
     text = text[:_LONGEST]
     found = _LIST.search(text)
     if found is not None:
@@ -222,7 +222,7 @@ model's name."""
 _GENERAL_VALUES = _GENERAL.union(_BOUNDING.split(), EFFORTS)
 """The same for a sentence about the values that are allowed."""
 _SET_PHRASES = re.compile(r"request (?=argument)|submit request ")
-"""Where "request" does not mean the one that was sent."""
+"""Phrases in which "request" does not mean the one that was sent."""
 _DEEPEST = 3
 """Keys in the path of an option."""
 
@@ -257,7 +257,7 @@ class Refused(NamedTuple):
 
 
 def members_of(body: bytes | Raw) -> Members | None:
-    """The members of a JSON object, unread; None where it is none."""
+    """The members of a JSON object, unparsed; None for anything else."""
     try:
         return msgspec.json.decode(body, type=Members)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -422,7 +422,7 @@ def _rule(lesson: Lesson, name: str) -> tuple[str, Any] | None:
 
 
 def rule_of(lesson: Lesson) -> str:
-    """The lesson as a rule in TOML, ready for one's own `profiles.toml`."""
+    """The lesson as a rule in TOML, ready for the user's `profiles.toml`."""
     name = _FIELDS.get(lesson.name, lesson.name)
     rule = _rule(lesson, name)
     lines = [

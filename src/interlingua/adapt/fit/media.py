@@ -81,7 +81,7 @@ def words_for(block: Block) -> str:
 
 
 def _refused(rules: MediaRules) -> dict[str, str]:
-    """The kinds that are not taken, and the field of the profile that says so."""
+    """The kinds that the model refuses, and the profile's field with the rule."""
     refused = {kind: f"media.{kind}" for kind in _WORDS if getattr(rules, kind) is False}
     if "image" in refused:
         refused["image_by_s3"] = "media.image"
@@ -89,7 +89,7 @@ def _refused(rules: MediaRules) -> dict[str, str]:
 
 
 def kind_of(block: Block) -> str:
-    """Of what kind media are; a PDF is one of its own, and so is an image at an S3 URI."""
+    """The kind of a media block; PDFs and images at an S3 URI are kinds of their own."""
     if type(block) is DocumentBlock:
         return "pdf" if block.media_type == _PDF else "document"
     if type(block) is ImageBlock and _is_at_s3(block):
@@ -106,7 +106,7 @@ def _is_at_s3(block: ImageBlock) -> bool:
 
 
 def rewrite_blocks(fitter: Fitter, step: Callable[[Sequence[Any]], list[Any]]) -> None:
-    """Have the blocks of each message said anew, and then those inside of its results."""
+    """Rewrite the blocks of each message, and then those inside its results."""
     rewritten = [_rewritten(fitter, message, step) for message in fitter.messages]
     if _differ(rewritten, fitter.messages):
         fitter.messages = tuple(rewritten)

@@ -1,8 +1,8 @@
-"""How much to think: efforts, budgets and levels, whichever of them the model knows.
+"""Reasoning: efforts, budgets and levels, whichever the model knows.
 
-Efforts and budgets stand for each other by fixed numbers, with the way back split half-way between
-them, so that an effort said as a budget is read as the same effort again. A share of the longest
-answer would change with an option that has nothing to do with it.
+Efforts and budgets correspond by fixed numbers, with the bounds for the way back half-way between
+them, so that an effort written as a budget is read as the same effort again. A share of the output
+limit would change with an unrelated option.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UP_TO: tuple[tuple[int, Effort], ...] = (
     (28671, "xhigh"),
 )
 USUAL: Effort = "medium"
-"""What stands for thinking that is wanted without a word how much."""
+"""The effort for thinking that is switched on without a level."""
 _RESERVE = 1024
 """Tokens that are left for the answer where a budget has to be smaller than both together."""
 _BY_EFFORT = frozenset({"effort", "level", "adaptive", "deepseek", "nova", "openai-object"})
@@ -89,7 +89,7 @@ def _adjusted(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Re
 
 
 def _unshown(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Reasoning | None:
-    """Where there is no switch for it, nothing can be said about what is shown."""
+    """Without a switch for it, the visibility of thinking cannot be set."""
     if reasoning.visible is not rules.shown:
         reason = because("visibility_fixed")
         fitter.lost("reasoning.visible", "reasoning.visible", reason, "dropped")
@@ -126,7 +126,7 @@ def _off(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Reasoni
 
 
 def _knows_no_none(rules: ReasoningRules) -> bool:
-    """Where `off` is an effort like others, and not among those that the model takes."""
+    """Whether `off` is an effort like others, and the model does not take it."""
     is_effort = rules.carrier in ("effort", "level", "openai-object")
     return is_effort and rules.off is None and "none" not in (rules.efforts or ("none",))
 
@@ -194,7 +194,7 @@ def _budget_as_effort(fitter: Fitter, requested: Reasoning, rules: ReasoningRule
 
 
 def _thinking(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Reasoning:
-    """What Claude has to be told beside an effort."""
+    """The thinking parameter that Claude needs beside an effort."""
     if reasoning.mode == "between_tools" and not rules.between_tools:
         reason = because("thinking_adaptive")
         fitter.lost("reasoning.mode", "reasoning.carrier", reason)
@@ -334,7 +334,7 @@ def _switched_on(fitter: Fitter, requested: Reasoning) -> Reasoning:
 
 
 def _beside_tools(fitter: Fitter) -> None:
-    """Some models take function tools in Chat only while they are told not to think."""
+    """Some models take function tools in Chat only with reasoning switched off."""
     beside = fitter.profile.tools.effort
     if beside is None or all(tool.executor == "provider" for tool in fitter.tools):
         return
@@ -353,7 +353,7 @@ def _beside_tools(fitter: Fitter) -> None:
 
 
 def _note(fitter: Fitter, reasoning: Reasoning | None, rules: ReasoningRules) -> None:
-    """What later steps have to know, and where the wire has its words for it."""
+    """Record facts for later steps, and the wire's spelling of the effort."""
     is_off = reasoning is not None and reasoning.mode == "off"
     by_default = rules.default not in (None, "off", "none")
     if reasoning is None:

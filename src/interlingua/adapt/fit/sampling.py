@@ -28,7 +28,7 @@ _WEAKER: dict[Choice, tuple[Choice, ...]] = {
     "none": ("auto",),
     "auto": (),
 }
-"""What stands for a choice that cannot be said, the nearest first."""
+"""Substitutes for a choice that cannot be expressed, the nearest first."""
 
 _CHOICES: dict[Choice, str] = {
     "some": "a required call of one of several tools",
@@ -47,7 +47,7 @@ def kind_of(choice: ToolChoice) -> Choice:
 
 
 def allowed(fitter: Fitter) -> tuple[Collection[Choice] | None, str]:
-    """The choices that may be said now, and the field of the profile that says so."""
+    """The choices that may be written now, and the profile's field with the rule."""
     rules = fitter.profile.tools
     if fitter.on_budget and rules.budget_choice is not None:
         return rules.budget_choice, "tools.budget_choice"
@@ -70,7 +70,7 @@ def fit_choice(fitter: Fitter) -> None:
 
 
 def _without_tools(fitter: Fitter) -> None:
-    """Where there is nothing to call, nothing can be said about calls."""
+    """Without tools, settings of tool calls are dropped."""
     if fitter.profile.tools.parallel_switch is None:
         return
     for option in ("parallel_tool_calls", "tool_choice"):
@@ -114,7 +114,7 @@ def fit_output(fitter: Fitter) -> None:
 
 
 def _beside_tools(fitter: Fitter) -> str | None:
-    """Why JSON cannot be asked for here, where tools are in the way."""
+    """Why JSON cannot be requested here because of tools."""
     rule = fitter.profile.tools.with_json
     if not fitter.tools or rule in (None, "yes"):
         return None
@@ -220,7 +220,7 @@ def _only(name: str) -> ToolChoice:
 def _in_words(
     fitter: Fitter, requested: ResponseFormat, field: str, why: str, json: bool = False
 ) -> None:
-    """As an instruction; with plain JSON output beside it where the model has that."""
+    """As an instruction; together with plain JSON output if the model has that."""
     words = JSON_WORDS
     if requested.schema is not None:
         words += f" {SCHEMA_WORDS}\n{msgspec.json.encode(requested.schema).decode()}"
@@ -288,7 +288,7 @@ UNSTREAMED = 21_333
 ten minutes, which it expects of more."""
 MAX_KEY = "max_tokens"
 USUAL_WORD = "max_completion_tokens"
-"""How Chat says it where nobody remembers another word."""
+"""The key in Chat if the request was not read from a wire."""
 
 
 _PLAIN: tuple[tuple[str, str], ...] = (
@@ -312,7 +312,7 @@ _NEUTRAL: dict[str, Any] = {
     "repetition_penalty": 1,
     "logit_bias": {},
 }
-"""Values that say no more than none does."""
+"""Default values: equivalent to leaving the option out."""
 
 
 def fit_sampling(fitter: Fitter) -> None:

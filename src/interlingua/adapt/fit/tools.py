@@ -53,7 +53,7 @@ _OF_LIST = ("anyOf", "oneOf", "allOf", "prefixItems")
 
 
 def narrow(schema: JsonObject, keywords: frozenset[str]) -> tuple[JsonObject, list[str]]:
-    """The schema with these keywords only, and the paths of what was taken out.
+    """The schema with these keywords only, and the paths of those removed.
 
     A property that is called like a keyword is a property."""
     dropped: list[str] = []
@@ -131,7 +131,7 @@ def is_object(schema: JsonObject) -> bool:
 
 
 def optional_in(schema: JsonObject) -> int:
-    """How many properties need not be there."""
+    """The number of optional properties."""
     return sum(
         len(set(each.get("properties") or ()) - set(each.get("required") or ()))
         for each in inside(schema)
@@ -139,7 +139,7 @@ def optional_in(schema: JsonObject) -> int:
 
 
 def unions_in(schema: JsonObject) -> int:
-    """How many values may be of several types."""
+    """The number of values with several types."""
     return sum(
         "anyOf" in each or "oneOf" in each or type(each.get("type")) is list
         for each in inside(schema)
@@ -356,7 +356,7 @@ def _without_server_tools(fitter: Fitter) -> None:
 
 
 class _StrictAllowance:
-    """How much of what strict schemas may hold is left."""
+    """The rest of the model's limits for strict schemas."""
 
     def __init__(self, fitter: Fitter) -> None:
         rules = fitter.profile.tools

@@ -1,4 +1,4 @@
-"""Whose turn it is: instructions in mid-conversation, and a last turn of the model's own."""
+"""Order of turns: instructions in mid-conversation, and a model turn at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from interlingua.model.metadata import StopReason
 from interlingua.model.reasons import because
 
 GO_ON = "Continue."
-"""What a user says behind a turn that the model was to go on with."""
+"""The user text after a model turn that was to be continued."""
 _INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
 _USERS = frozenset({Role.USER, Role.TOOL})
 
@@ -100,7 +100,7 @@ def _alternating(fitter: Fitter) -> None:
 
 
 def _first_later(messages: tuple[Message, ...]) -> int | None:
-    """Where the first instructions stand that are not in front of all else."""
+    """The index of the first instructions that are not at the front."""
     leading = True
     for index, message in enumerate(messages):
         if message.role not in _INSTRUCTS:

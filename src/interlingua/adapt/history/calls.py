@@ -219,7 +219,7 @@ def _held(
     recorder: LossRecorder,
     waiting: list[Block],
 ) -> ResultBlock:
-    """What the result holds in place of a part; media that it refuses waits."""
+    """The replacement of a part in the result; media that the result cannot hold is deferred."""
     if not _is_refused(part, target):
         return part
     text = document_as_text(part) if type(part) is DocumentBlock else None

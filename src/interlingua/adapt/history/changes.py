@@ -1,4 +1,4 @@
-"""What messages change in mid-conversation, for a target that has no word for it there.
+"""Changes that messages make in mid-conversation, for a target that cannot express them there.
 
 A tool that was added is there from the start, one that was removed is not there at all, the last
 effort and form are those of the request: what the next answer is made with is the same. Words that
@@ -49,7 +49,7 @@ class _Settling:
         self.early: set[str] = set()
         """Those of them that are there from the start now."""
         self.removed: set[str] = set()
-        """Tools that are not there in the end, where that cannot be said in its place."""
+        """Tools that are gone at the end, if their removal cannot be expressed in place."""
         self.seen: set[str] = set()
 
     def settled(self) -> Request:
@@ -80,7 +80,7 @@ class _Settling:
         yield from waiting
 
     def is_own(self, message: Message) -> bool:
-        """Whether the target's own wire said it where it stands."""
+        """Whether the message was read from the target's own wire."""
         raw = message.metadata.provider_raw
         return raw is not None and self.name in raw
 
@@ -107,7 +107,7 @@ class _Settling:
         return new, behind
 
     def divided(self, message: Message, changes: Changes, can: frozenset[str]) -> Changes | None:
-        """The changes that are said in their place; the others are moved."""
+        """The changes that can be expressed in place; the others are moved."""
         left: dict[str, Any] = {}
         for name in changes.__struct_fields__:
             item = getattr(changes, name)

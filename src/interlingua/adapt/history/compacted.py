@@ -11,7 +11,7 @@ from interlingua.model.blocks import CompactionBlock
 from interlingua.model.reasons import TITLES
 
 PREFIX = "ilp1."
-"""How packed history begins; the number is the version of its format."""
+"""The prefix of packed history; the number is the version of its format."""
 PLACEHOLDER = "[The summary of the conversation so far is encrypted; only {} can read it.]"
 
 
@@ -29,7 +29,7 @@ def pack(block: CompactionBlock, issuer: str) -> CompactionBlock:
 
 
 def unpack(data: str | None) -> Packed | None:
-    """What was packed; None if it was not, or was changed since."""
+    """The unpacked history; None if it is not ours or was changed."""
     if data is None or not data.startswith(PREFIX):
         return None
     try:
@@ -40,7 +40,7 @@ def unpack(data: str | None) -> Packed | None:
 
 
 def summarized(data: str, text: str) -> str:
-    """Packed history with a summary for those who cannot read the rest."""
+    """Packed history with a summary for models that cannot read the rest."""
     packed = unpack(data)
     if packed is None:
         return data

@@ -1,4 +1,4 @@
-"""Who can verify a signature, and read what is sealed."""
+"""Which issuer can verify a signature and read encrypted data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMATS: dict[str, str] = {
     "openai-responses-v1": "openai-responses",
     "azure-openai-responses-v1": "openai-responses",
 }
-"""The word of OpenRouter, and of hosts that speak like it, for who issued a piece of thinking."""
+"""The issuer of a piece of thinking, in the terms of OpenRouter and similar hosts."""
 
 # Which thinking a model can read may depend on the account from this generation on: anthropic
 # 2.8.0, `thinking.block_binding` (read 2026-11).
@@ -30,7 +30,7 @@ _BOUND = ("claude", (5, 0))
 
 
 class Recipient(NamedTuple):
-    """Who is to be told, as far as it is known."""
+    """The recipient of a conversation, as far as it is known."""
 
     dialect: Dialect
     model: str | None = None
@@ -40,9 +40,9 @@ class Recipient(NamedTuple):
     is_client: bool = False
     """It is shown an answer, and signs nothing itself."""
     source: str | None = None
-    """The dialect that was read, for messages that do not say it."""
+    """The dialect that was read, for messages that do not record it."""
     read_model: str | None = None
-    """The model that was asked there, likewise."""
+    """The model that answered there, likewise."""
 
     def can_read(self, message: Message, block: Block | None = None) -> bool:
         """Whether what this block carries goes to who made it, or can verify it: the same model, at
@@ -110,7 +110,7 @@ class Recipient(NamedTuple):
         )
 
     def _is_model(self, metadata: MessageMetadata) -> bool:
-        """Whether the same model is asked, whatever it is called here and there."""
+        """Whether the target is the same model, whatever its name here and there."""
         made_by = _model_in(metadata) or self.read_model
         if self.model is None or made_by is None or made_by == self.model:
             return True
@@ -129,7 +129,7 @@ def _model_in(metadata: MessageMetadata) -> str | None:
 
 
 def _names(model: str | None) -> list[NameParts]:
-    """What a name may mean: the provider may stand before it, or it has a colon of its own."""
+    """The readings of a name: the provider may precede it, or the colon may be part of it."""
     if model is None:
         return []
     from interlingua.profiles.names import name_parts
@@ -139,7 +139,7 @@ def _names(model: str | None) -> list[NameParts]:
 
 
 def _family(issuer: str) -> str | None:
-    """Who can read the signatures that came through a dialect."""
+    """The group of issuers that can read signatures of a dialect."""
     return traits_of(issuer).family if is_dialect(issuer) else issuer
 
 

@@ -1,8 +1,8 @@
 """Rewriting of instructions, labels, images and tools for the target.
 
-The Responses API has tools in groups (`namespace`); elsewhere each stands on its own under both
-names, which its spelling preserves, so that the way back can take its calls apart again. (`openai`
-3.49.0, and what Codex 0.166 sends; read 2026-11.)"""
+The Responses API has tools in groups (`namespace`); elsewhere each is a tool of its own under both
+names; its raw spelling lets the way back split them again. (`openai` 3.49.0, and what Codex 0.166
+sends; read 2026-11.)"""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tools_for(
 
 
 def _called_directly(tool: ToolDefinition, recorder: LossRecorder) -> ToolDefinition:
-    """Without code that could call it, a tool is called by the model."""
+    """A tool that only code could call becomes callable by the model, as there is no code."""
     if "program" not in (tool.callers or ()):
         return tool
     recorder.lost(tool, "callers", because("no_programs"))
@@ -161,7 +161,7 @@ def in_front(request: Request, recorder: LossRecorder) -> Request:
 
 
 BILLED = "labels"
-"""What the words are called where they are printed on the bill."""
+"""Names of the tool kinds as they appear on the bill."""
 _STORED = "store"
 _OPENAI = (None, "openai", "azure")
 STORING = frozenset({"openai-responses", "gemini-interactions"})
@@ -290,7 +290,7 @@ def has_groups(tools: tuple[ToolDefinition, ...]) -> bool:
 
 
 def called(group: str, name: str) -> str:
-    """What a tool of a group is called where there are no groups."""
+    """The name of a grouped tool where there are no groups."""
     return f"{group}__{name}"
 
 
@@ -312,7 +312,7 @@ class _Ungrouping:
     def __init__(self, recorder: LossRecorder) -> None:
         self._recorder = recorder
         self._members: dict[str, tuple[str, ...]] = {}
-        """What the tools of a group are called now."""
+        """The current names of a group's tools."""
         self._calls: dict[str, str] = {}
         """Ids of calls of such tools, and the names that they have now."""
 
@@ -394,7 +394,7 @@ class _Ungrouping:
 
 
 def _is_portable(wire: Any) -> bool:
-    """Whether it is a tool that others can be told of."""
+    """Whether the tool can be expressed for other vendors."""
     return (
         isinstance(wire, dict)
         and wire.get("type") in ("function", "custom")

@@ -115,7 +115,7 @@ class HistoryRewriter:
         self.is_continued = False
         """Whether the target stores the history that the request continues."""
         self.answering = recipient.is_client
-        """A response goes to a client, who may see the thinking but cannot verify it."""
+        """The response goes to a client, which may see the thinking but cannot verify it."""
         self.issuers: dict[tuple[int, int], bool] = {}
 
     # -- requests ---------------------------------------------------------------------------------
@@ -461,12 +461,12 @@ class HistoryRewriter:
         return message.metadata.protocol == self.name
 
     def signs(self) -> bool:
-        """Whether a rule says that the model insists on signatures, whatever its name is."""
+        """Whether a rule says that the model requires signatures, whatever its name is."""
         return self.profile is not None and self.profile.tools.call_signature == "required"
 
     @cached_property
     def call_sentinel(self) -> str | None:
-        """What stands for a signature that the target insists on; None where it does not."""
+        """The placeholder for a signature that the target requires; None if it requires none."""
         if self.traits.call_signature is None or self.answering:
             return None
         return self.traits.call_signature(None if self.signs() else self.recipient.model)
@@ -562,6 +562,6 @@ def is_plain(block: Block) -> bool:
 
 
 def _is_encrypted(block: CompactionBlock, issuer: str | None) -> bool:
-    """Whether only its issuer can read it, who is known."""
+    """Whether only a known issuer can read the block."""
     is_known = issuer is not None and is_dialect(issuer) and traits_of(issuer).compactions
     return is_known and block.data is not None and not block.text

@@ -1,9 +1,9 @@
 """Retelling for streams: the events of one dialect so that another can take them.
 
-What `retell` does to a whole answer is done here to its events as they come: foreign signatures and
-what only their issuer can read are left out, ids are fitted. A block whose fate
-cannot be known yet is held back until it can; all others go on at once. The losses are counted at
-the end, on the whole answer, so that they are the same as if it had never been streamed.
+Does to the events of a stream what `retell` does to a whole answer: foreign signatures and
+encrypted data are left out, ids are fitted. A block that cannot be decided yet is held back; all
+others pass at once. The losses are counted at the end, on the whole answer, so that they are the
+same as without streaming.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ JOINED = because("messages_joined")
 _UNSURE = (RedactedThinkingBlock, ToolResultBlock, CompactionBlock)
 """Blocks that are dropped or written as a whole."""
 _ASIDE = frozenset({"raw", "cache"})
-"""What the events of a block need not say."""
+"""Fields that the events of a block may omit."""
 _PATH = re.compile(r"\$\.(message|alternatives\[(\d+)\])\.content\[(\d+)\]")
 
 PIECES = frozenset({TextDelta, ThinkingDelta, ToolUseInputDelta})
@@ -91,7 +91,7 @@ class StreamRewriter:
         """Whether the message is over; another one may follow."""
         self._made_by: str | None = None
         self.held: dict[_Key, list[Event]] = {}
-        """What waits; while nothing does, pieces go on as they are."""
+        """Events held back; while it is empty, pieces pass through unchanged."""
         self._calls: dict[_Key, ToolUseStart] = {}
         self._ended: dict[_Key, Block] = {}
         self._ids: dict[int, dict[str, int]] = {}
@@ -99,7 +99,7 @@ class StreamRewriter:
         self._moved: dict[str, dict[int, int]] = {}
         self._late: list[str] = []
         self._progress: dict[str, int] = {}
-        """How often frames came that only show progress, by their names."""
+        """The number of frames that only show progress, by their names."""
         self._first = len(self.report.entries)
 
     def feed(self, event: Event) -> list[Event]:
@@ -166,7 +166,7 @@ class StreamRewriter:
         return [*events, MessageComplete(new, choice=event.choice, frame=event.frame)]
 
     def _placeholder(self, choice: int, block: Block) -> list[Event]:
-        """What stands for an answer of which nothing is left; it came with no event."""
+        """The placeholder for an answer that has lost all its content."""
         if any(number == choice and block == each for (number, _), each in self._ended.items()):
             return []
         index = 1 + max([at for number, at in self._ended if number == choice], default=-1)

@@ -1,5 +1,5 @@
-"""What a target refuses for its form alone, made acceptable: texts that say nothing, a model that
-speaks before anybody else, text behind the calls, and lines that one service writes to itself.
+"""Text rules of a target: empty texts, a history that starts with the model, text after calls, and
+directives of one service.
 
 Which target refuses what is in its dialect's traits; a turn that the target made itself is left as
 it made it."""
@@ -31,8 +31,8 @@ VISIBLE = frozenset(map(chr, range(ord("!"), 0x7F)))
 """A text that begins with one of these says something; others have to be looked at."""
 
 DIRECTIVES: dict[str, str] = {"x-anthropic-billing-header:": "anthropic"}
-"""How a line begins that a client writes to its own service, and that service's dialect. Claude
-Code's is another with each request, so that nobody's prompt cache would ever fit (2026-11)."""
+"""Prefixes of lines that a client writes for its own service, and that service's dialect. Claude
+Code's line changes with each request, which would make every prompt cache miss (2026-11)."""
 
 
 REFUSED: dict[str, Callable[[str], bool] | None] = {
@@ -50,7 +50,7 @@ class TextRules:
         self.name = name
         self.refuses = REFUSED[traits.allowed_text]
         self.of_all = traits.allowed_text == "visible"
-        """Not of a model's turns alone, but of everybody's, and of texts inside results."""
+        """Concerns all roles and texts inside results, not only the model's turns."""
         self.traits = traits
         self.recorder = recorder
 

@@ -1,4 +1,4 @@
-"""Tools that a vendor defines, said as those of another, where the model that is asked has them.
+"""Maps the tools that a vendor defines to those of another vendor, if the target model has them.
 
 Definitions alone: past calls and their results stay where they were made."""
 
@@ -79,7 +79,7 @@ def word_of(tool: ToolDefinition) -> str:
 
 
 SYSTEM_TOOL = "systemTool"
-"""How Converse has tools that the service runs."""
+"""The key under which Converse lists tools that the service runs."""
 
 
 def is_foreign(tool: ToolDefinition, dialect: str) -> bool:
@@ -92,7 +92,7 @@ def is_foreign(tool: ToolDefinition, dialect: str) -> bool:
 
 
 def vendor_of(dialect: str, provider: str | None) -> str | None:
-    """Whose words a dialect is spelling with there."""
+    """The vendor whose tools a dialect spells at this provider."""
     usual = next((vendor for vendor, name in DIALECTS.items() if name == dialect), None)
     return _VENDORS.get((dialect, provider or ""), usual)
 
@@ -110,18 +110,18 @@ class _ToolMapping:
         self.vendor = vendor_of(dialect, profile.provider) or ""
         self.has: Mapping[str, str] = profile.tools.server or {}
         self.beside = self.mappable(lifted(request, dialect))
-        """Where something was said beside the tools that a tool stands for now, by its identity."""
+        """The places in `raw` of fields that a tool now stands for, by the tool's identity."""
         self.tools = (*request.tools, *(each.tool for each in self.beside.values()))
         self.slots: list[tuple[ToolDefinition, ...]] = [(tool,) for tool in self.tools]
         self.names: dict[str, ToolDefinition] = {}
-        """What stands for a tool now, by the name that it had."""
+        """The new name of a tool, by its former name."""
         self.raw: dict[str, Any] = dict(request.raw or {})
         self.has_programs = "programmatic" in self.has and any(
             "program" in (tool.callers or ()) for tool in request.tools
         )
 
     def mappable(self, searches: list[LiftedSearch]) -> dict[int, LiftedSearch]:
-        """What may be said as a tool of the vendor's; the rest stays where it was."""
+        """The searches that become a tool of the vendor; the rest stay in `raw`."""
         beside = {}
         for each in searches:
             concept = concept_of(each.tool)
@@ -156,7 +156,7 @@ class _ToolMapping:
         )
 
     def tidy(self) -> None:
-        """Plugins that were told are none any more."""
+        """Remove the plugins that became tools."""
         own_raw = self.raw.get(ROUTER)
         if self.beside and own_raw is not None and "plugins" in own_raw:
             left = [plugin for plugin in own_raw["plugins"] if plugin is not None]
@@ -213,7 +213,7 @@ class _ToolMapping:
     # -- which ------------------------------------------------------------------------------------
 
     def concept(self, tool: ToolDefinition) -> str | None:
-        """What a foreign tool is for; None for one that is left as it is."""
+        """The purpose of a foreign tool; None for one that is left unchanged."""
         concept = concept_of(tool) if is_foreign(tool, self.dialect) else None
         if concept == "code_execution" and self.vendor == "openai" and self.has_programs:
             return "programmatic"  # where the code is to call others, it has to run there
@@ -224,7 +224,7 @@ class _ToolMapping:
         return next((self.has[key] for key in keys if key in self.has), None)
 
     def spelling_for(self, concept: str) -> tuple[VendorSpelling, str] | None:
-        """How the vendor says it, and its word."""
+        """The vendor's spelling of a concept, and its word."""
         word = self.word(concept)
         for vendor in (self.vendor, LIKE.get(self.vendor)):
             for spelling in TABLE[concept]:
@@ -405,7 +405,7 @@ class _ToolMapping:
         return tool.replace(name=name, kind=word, raw={self.dialect: settings})
 
     def forget(self, name: str, listed: list[Any]) -> None:
-        """A server that was told is not lost."""
+        """Remove a server that was written: it is not lost."""
         own_raw = dict(self.raw["anthropic"])
         rest = [each for each in listed if each.get("name") != name]
         own_raw.pop("mcp_servers")
@@ -470,7 +470,7 @@ class _ToolMapping:
 
 
 def concept_of(tool: ToolDefinition) -> str | None:
-    """What a vendor's tool is for; None for one that no table knows."""
+    """The purpose of a vendor's tool; None if no table has it."""
     word = word_of(tool)
     found = [concept for concept, all in TABLE.items() if any(s.says(word) for s in all)]
     return found[0] if found and tool.executor == _executor(found[0]) else None
@@ -486,7 +486,7 @@ def _headers(tool: ToolDefinition) -> tuple[str, Path]:
 
 
 def own_settings(tool: ToolDefinition) -> tuple[str, Mapping[str, Any]]:
-    """The dialect that a tool was read from, and what it kept."""
+    """The dialect that a tool was read from, and its raw settings."""
     for dialect, settings in (tool.raw or {}).items():
         if isinstance(settings, dict):
             return dialect, settings

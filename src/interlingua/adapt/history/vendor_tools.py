@@ -1,14 +1,14 @@
-"""Tools that vendors define, by what they are for: each vendor's word, its options, and where they
-stand. Data alone; `tool_mapping.py` reads it.
+"""Tools that vendors define, by purpose: each vendor's word, its options, and their places. Data
+alone; `tool_mapping.py` reads it.
 
 A path leads to an option inside what a dialect keeps of the tool. Gemini keeps a tool's settings
 under its word, OpenRouter has a tool's options in `parameters`, and Amazon's tools go by their
 names. (SDKs `anthropic` 2.8.0, `openai` 3.49.0, `google-genai` 3.1.0, `openrouter` 1.3.84; xAI's
 documentation; read 2026-11.)
 
-Searches that are asked for beside the tools (Chat's `web_search_options`, plugins of OpenRouter)
-are read as tools that the provider runs, so that they cross as those do. (`openai` 3.49.0,
-`openrouter` 1.3.84, read 2026-11.)
+Searches requested beside the tools (Chat's `web_search_options`, plugins of OpenRouter) are read as
+tools that the provider runs, so that they are mapped as those are. (`openai` 3.49.0, `openrouter`
+1.3.84, read 2026-11.)
 
 Remote MCP servers are written by three vendors. None is sent to another that would let the model
 do more than it was allowed: without asking for approval, or with more tools."""
@@ -32,7 +32,7 @@ _AUTHORIZATION = "authorization"
 
 
 class Server(NamedTuple):
-    """`left` are the paths of what is said of it beside this."""
+    """An MCP server; `left` has the paths of its settings elsewhere."""
 
     label: str
     url: str
@@ -43,7 +43,7 @@ class Server(NamedTuple):
 
 
 class UnfitError(Exception):
-    """Why a server cannot be told to another vendor."""
+    """Why a server cannot be expressed for another vendor."""
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -170,11 +170,11 @@ def for_gemini(server: Server) -> dict[str, Any]:
 OPTIONS = "web_search_options"
 CHAT, ROUTER = "openai-chat", "openrouter"
 _PLUGINS = {"web": "web_search", "web-fetch": "web_fetch"}
-"""Plugins that are tools elsewhere, and what those are for."""
+"""Plugins that correspond to tools, and the purpose of those."""
 
 
 class LiftedSearch(NamedTuple):
-    """A tool that stands for what was said beside the tools, and where that is in `raw`."""
+    """A tool made from fields beside the tools, and their path in `raw`."""
 
     tool: ToolDefinition
     path: str
@@ -189,7 +189,7 @@ def asks_beside(request: Request) -> bool:
 
 
 def lifted(request: Request, dialect: str) -> list[LiftedSearch]:
-    """What a request asks for beside its tools in another dialect than this one."""
+    """The searches that a request has beside its tools, in another dialect than this one."""
     if not asks_beside(request):
         return []
     return [each for each in _found(request) if each.path.split(".")[1] != dialect]
@@ -236,7 +236,7 @@ def as_options(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def without(raw: dict[str, Any], path: str) -> dict[str, Any]:
-    """What is kept of a request, without what stands at a place now told."""
+    """The raw data of a request without the value at a path that was written elsewhere."""
     _, dialect, key = path.split(".", 2)
     own_raw = dict(raw[dialect])
     if key == OPTIONS:
@@ -293,9 +293,9 @@ DIALECTS = {
     "nova": "bedrock",
     "chat": "openai-chat",
 }
-"""The dialect in which a vendor's words are said."""
+"""The dialect that spells a vendor's tools."""
 LIKE = {"xai": "openai", "vertex": "gemini"}
-"""Who speaks as another does, where nothing else is said."""
+"""Services that spell tools as another does, unless they have an entry of their own."""
 
 
 def _in(*names: str, under: str | None = None, **others: str) -> dict[str, Path]:
@@ -455,15 +455,15 @@ TABLE: dict[str, tuple[VendorSpelling, ...]] = {
         VendorSpelling("openrouter", "openrouter:tool_search"),
     ),
 }
-"""What a tool is for, and how it is said. An editor is not here: one's `apply_patch` takes another
+"""The spellings of each purpose. Editors are missing: one vendor's `apply_patch` takes another
 grammar than the other's `text_editor`."""
 
 KEYS = {"shell": ("shell", "bash"), "browser": ("browser", "computer")}
-"""What profiles call a concept, where it is not by its own word."""
+"""The name of a concept in profiles, if it is not its own."""
 INSTEAD = {("openai", "web_fetch"): "web_search", ("xai", "web_fetch"): "web_search"}
 """A vendor's tool that does another's work too: these open pages while they search."""
 STORED = {"file_search": because("tool_stored", what="stores")}
-"""What is of no use without things that one provider keeps."""
+"""Tools that need data stored at one provider."""
 IDS = frozenset({"container"})
 """Options that name things which one provider keeps."""
 SAYS_NOTHING: dict[str, tuple[Any, ...]] = {
@@ -474,16 +474,16 @@ SAYS_NOTHING: dict[str, tuple[Any, ...]] = {
     "forward_transcript": (True,),
 }
 CLIENTS = frozenset({"browser", "computer", "shell"})
-"""What clients run themselves."""
+"""Tools that clients run themselves."""
 PROGRAMS = re.compile(r"programmatic_tool_calling|code_execution_\d{8}")
 """Tools whose code may call others."""
-"""Values that say what is done anyway."""
+"""Values that equal the default."""
 ONE_OF = {"anthropic": _DOMAINS, "xai": _DOMAINS}
 """Options of which a vendor takes one alone; the first stays."""
 NEAR: dict[tuple[str, str], tuple[str, Mapping[Any, Any]]] = {
     ("anthropic", "context_size"): ("max_uses", {"low": 1, "medium": 5, "high": 10})
 }
-"""An option that stands for another, and what its values become."""
+"""Options that correspond to another, and the mapped values."""
 CHOSEN = {
     "anthropic": r".*",
     "openai": r"code_interpreter|image_generation|mcp|computer.*|shell",
@@ -496,6 +496,6 @@ OWN_FORMS: dict[str, dict[str, Any]] = {
 }
 """Dialects whose readers mark a tool that its vendor defines."""
 TOLD_OF_OWN = frozenset({"gemini"})
-"""Vendors that have to be told where functions stand beside tools of their own."""
+"""Vendors that need a flag if functions stand beside their own tools."""
 CHOICE_OF_FUNCTIONS = frozenset({"gemini", "vertex", "interactions"})
 """Vendors whose choice of a tool is one of functions alone."""

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from interlingua.client.sync import Client
 
 ChatEvent = Event | ToolResultBlock
-"""What a turn gives, in order: the events of each answer, and between two answers the results of
-the tools."""
+"""Events of a turn, in order: those of each answer, and between two answers the results of the
+tools."""
 ROUNDS = 8
 DELEGATE = "delegate"
 """The tool that runs a worker (`interlingua.agents.chat.delegate`)."""
@@ -78,12 +78,12 @@ class AsyncChat:
         self.call: AsyncCall | None = None
         """The last request to the model, or the one under way."""
         self.report: Report | None = None
-        """What the last request could not say; None until one was sent."""
+        """The losses of the last request; None before the first."""
         self.leaving = False
         """Set before the work is cancelled because the program ends: then what is under way is
         broken off, to be resumed by another one, and not cancelled."""
         self.depth = 0
-        """How many planners are above it: 0 unless it talks for a worker."""
+        """The number of planners above it: 0 unless it talks for a worker."""
         self._workers = 0
 
     def __repr__(self) -> str:
@@ -446,7 +446,7 @@ def threaded(store: Store) -> AsyncStore:
 
 
 def _runner_of(session: AsyncSession, confirm: Confirm | None) -> Dispatcher | None:
-    """What runs the functions that a session has as tools."""
+    """The dispatcher for the functions that a session has as tools."""
     tools = session.tools
     if tools is None or not (tools.has_functions or confirm):
         return None
@@ -475,7 +475,7 @@ async def _taken(call: AsyncCall, event: Event) -> tuple[list[Event], bool]:
 
 
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
-    """What must be stored is stored, though the task that does it is being cancelled."""
+    """Finishes storing even if the surrounding task is being cancelled."""
     task = asyncio.ensure_future(work)
     while not task.done():
         with suppress(asyncio.CancelledError):

@@ -38,7 +38,7 @@ from interlingua.tools.registry import ToolRegistry
 from interlingua.tools.workspace import Workspace
 
 _OWN = frozenset({sessions.DEFAULT, sessions.STICKY, "task", "delegate", WORKER})
-"""What of a session's policy is not handed to its workers; its owner is."""
+"""Parts of a session's policy that its workers do not inherit; they do inherit its owner."""
 _NAME_LENGTH = 80
 
 TOOL = ToolDefinition(
@@ -90,7 +90,7 @@ class Delegation:
     models: tuple[str, ...] | None = None
     """Models that a call may name; None: any that routing accepts."""
     budget_usd: Decimal | str | None = None
-    """What one worker may cost, with the workers that it has itself."""
+    """The most that one worker may cost, including its own workers."""
     turns: int = 10
     """Requests to a worker's model. The last of them is made without tools."""
     depth: int = 2
@@ -139,7 +139,7 @@ class Delegation:
         return client
 
     def _budget(self, planner: AsyncChat, model: str, requested: float | None) -> Decimal | None:
-        """The least of what the call asks for, the limit, and what the planner itself has left."""
+        """The least of the requested budget, the limit, and the planner's own rest."""
         requested_usd = None if requested is None else Decimal(str(requested))
         limit = None if self.budget_usd is None else Decimal(self.budget_usd)
         left = planner.left_usd() if isinstance(planner, WorkerChat) else None
@@ -186,7 +186,7 @@ class WorkerChat(AsyncChat):
         self.depth = planner.depth + 1
         self.budget = budget
         self.handed_on = Decimal(0)
-        """What its own workers have cost."""
+        """The cost of its own workers."""
 
     @property
     def is_leaving(self) -> bool:
@@ -196,7 +196,7 @@ class WorkerChat(AsyncChat):
         self.planner.take_worker(most)
 
     def spent_usd(self) -> Decimal | None:
-        """What the worker has cost so far; None if that is unknown."""
+        """The worker's cost so far; None if that is unknown."""
         own = sessions.cost_of_messages(self.session._core.history or ())
         return None if own is None else own + self.handed_on
 

@@ -272,7 +272,7 @@ def _write(workspace: Workspace, names: list[str], data: bytes, shown: str) -> N
 
 
 def _mode_of(name: str, folder: int, shown: str) -> int:
-    """Who may read what is written: as before, where the file is there."""
+    """The permissions of the new file: those of the old one, if there was one."""
     try:
         seen = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

@@ -1,5 +1,5 @@
-"""Who can be talked to from here: providers, keys, rules, prices, and the bundled local model;
-what a request would be, without sending it."""
+"""The models available on this machine: providers, keys, rules, prices, and the bundled local
+model; and what a request would be, without sending it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from interlingua.sessions.setting import registry as known_registry
 BOX = "local"
 """The provider of the bundled local model."""
 FIRST = ("sonnet", "gpt", "gemini", "mistral-medium", "grok", "deepseek", "gpt-oss", "nova")
-"""Where there are keys and no rules, the first of these whose provider has one is the default."""
+"""Without rules, the default is a model of the first of these whose provider has a key."""
 
 
 Routes = Callable[[str], str | None]
@@ -76,7 +76,7 @@ class OwnRegistry(OpenRegistry):
 
 
 class Setup:
-    """What is configured on this machine. Nothing is asked of anybody."""
+    """The configuration of this machine. Makes no requests."""
 
     def __init__(
         self,
@@ -144,15 +144,15 @@ class Setup:
         return None
 
     def usable(self) -> list[str]:
-        """Models that can be asked now; a server of the user's own is asked what it has."""
+        """Models that are usable now; the user's own servers are asked for their lists."""
         return of_reachable(self.reached(), known_models())
 
     def reached(self) -> Reached:
-        """The providers that can be asked now."""
+        """The providers that are usable now."""
         return reachable(Targets(self.providers, environ=self.environ))
 
     def client(self) -> AsyncClient:
-        """A client that starts the bundled local model when it is first asked."""
+        """A client that starts the bundled local model on first use."""
         places: dict[str, Address] = {}
         keys: dict[str, Key] = {}
         if self.provides_box():
@@ -217,10 +217,10 @@ class DryRequest(NamedTuple):
     report: Report
     notes: list[str]
     ahead: Ahead | None = None
-    """What the prompt is predicted to read from the model's cache, and to cost."""
+    """The predicted cache read of the prompt, and its cost."""
 
     def text(self, pretty: bool = False) -> str:
-        """As it goes over the wire: the first line with the whole address."""
+        """The request as sent: the first line has the whole address."""
         body = msgspec.json.format(self.body, indent=2) if pretty else self.body
         head = [f"{self.method} {self.url}"]
         head += [f"{name}: {value}" for name, value in self.headers.items()]
@@ -239,7 +239,7 @@ class DryRequest(NamedTuple):
 
 
 def dry(setup: Setup, turn: AsyncTurn, call: AsyncCall) -> DryRequest:
-    """What this call would send."""
+    """The request of this call, without sending it."""
     notes: list[str] = []
     places: dict[str, Address] = {}
     keys: dict[str, Key] = {}

@@ -45,7 +45,7 @@ class QueuedMessage(NamedTuple):
 
 
 class TaskEvent(NamedTuple):
-    """An event: its number in the task, its id, when it was (milliseconds), and what it says."""
+    """An event: its number in the task, its id, its time (milliseconds), and its content."""
 
     seq: int
     id: str
@@ -120,12 +120,12 @@ class AgentBase(Generic[StoreT, SessionT]):
 
     @Method
     def queued(self) -> Effects[list[QueuedMessage]]:
-        """What waits, in order."""
+        """The queued messages, in order."""
         return [QueuedMessage(row.id, row.message) for row in (yield from self._core.waiting())]
 
     @Method
     def events(self, after: int = 0, limit: int = 100) -> Effects[list[TaskEvent]]:
-        """What has happened behind a number, in order; a page of it."""
+        """A page of the events after a number, in order."""
         rows: list[TaskEventRow] = yield lambda store: store.task_events(self.id, after, limit)
         return [
             TaskEvent(row.seq, row.id, row.made_at // 1000, msgspec.json.decode(row.body))
@@ -226,7 +226,7 @@ class AsyncAgent(AgentBase[AsyncStore, AsyncSession], Awaited):
         resume: bool = False,
         **more: Any,
     ) -> None:
-        """See `Agent.run`; cancelling this stops the run, and what arrived is stored."""
+        """See `Agent.run`; cancelling this stops the run and stores what arrived."""
         from interlingua.agents.tasks.core import Heartbeat
         from interlingua.agents.tasks.runner import Runner
 

@@ -1,7 +1,7 @@
 """A task, as effects that `agent.py` runs.
 
 A task is claimed before its conversation changes, and then `tell` writes events for what is new
-there. Messages are stored before their events, and whoever claims the task next writes the events
+there. Messages are stored before their events, and the next holder of the task writes the events
 that are missing: nothing is lost, and nothing comes twice.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 LEASE = SILENCE.total_seconds()
-"""Seconds of silence after which who runs a task is taken for dead, where that cannot be seen."""
+"""Seconds of silence after which a holder counts as dead, if its process cannot be checked."""
 UNKNOWN = "interrupted: it is not known whether {} ran. Check before you call it again."
 ABANDONED = "interrupted: {} was stopped before it had a result."
 _NAMES = uuid.UUID("5f0a7a54-7c1f-4d9e-9c50-1d8a4a0f4b1e")
@@ -53,7 +53,7 @@ def new_holder() -> str:
 
 
 def is_lost(row: TaskRow) -> bool:
-    """Whether who runs the task is gone, or has been silent for too long."""
+    """Whether the task's holder is gone, or silent for too long."""
     if not row.generating or row.holder is None:
         return False
     return row.abandoned or is_gone(row.holder.partition("@")[2])
@@ -103,7 +103,7 @@ def queue(
 
 
 class TaskCore:
-    """A task in memory: its row and its session. `holder` is who runs it, when it is we."""
+    """A task in memory: its row and its session. `holder` is this process, if it runs the task."""
 
     def __init__(self, row: TaskRow, session: sessions.Core, holder: str | None = None) -> None:
         self.row = row
@@ -162,12 +162,12 @@ class TaskCore:
         self._first = [events.PRE_CONVERSATION] if running else []
 
     def next(self) -> Effects[QueuedRow | None]:
-        """What is to be taken up now."""
+        """The next message to take up."""
         waiting = yield from self.waiting()
         return waiting[0] if waiting else None
 
     def tell(self, *more: bytes, goes_on: bool = False) -> Effects[None]:
-        """What is new in the conversation, and `more`."""
+        """Write events for new messages of the conversation, and `more`."""
         telling = (yield from self._telling(more))._replace(goes_on=goes_on)
         if telling.events or telling.reported != self.row.reported:
             self.row = yield lambda store: store.tell_task(self.id, telling)

@@ -2,7 +2,7 @@
 times come from the store.
 
 The events of a message are a function of the message alone, so each is written once, whoever writes
-it: the task remembers the last message that was done.
+it: the task remembers the last message it has written events for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PRE_CONVERSATION = b'{"msg":"PreConversation"}'
 POST_CONVERSATION = b'{"msg":"PostConversation"}'
 CANCELLED = b'{"msg":"Cancelled"}'
 _TASK, _QUEUED = "task", "queued_id"
-"""Where a message notes its id in the queue; never sent to a provider."""
+"""Metadata keys with a message's id in the queue; never sent to a provider."""
 
 
 def marked(message: Message, message_id: str) -> Message:
@@ -119,7 +119,7 @@ def taken(id: str) -> bytes:
 
 
 def removed(id: str) -> bytes:
-    """Who gave it has taken it back."""
+    """The event of a queued message that its sender withdrew."""
     return _unqueued(id, "removed")
 
 

@@ -1,7 +1,7 @@
 """Running an agent: one message of the queue after the other becomes a turn, until nothing waits.
 
-A `AsyncChat` does the talking; this adds the claim on the task, its events, and what becomes of the
-queue when a run ends in one way or another.
+An `AsyncChat` does the talking; this adds the claim on the task, its events, and the handling of
+the queue at the end of a run.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Runner:
         self.begun = asyncio.Event()
         self.lease_until = 0.0
         self.stops = 0
-        """How often it was stopped and went on: who means to stop it means what it did then."""
+        """The number of stops and restarts: a stop applies to the run at which it was aimed."""
         self._on_event = on_event
         self._changed = changed
         self._taking = taking
@@ -148,7 +148,7 @@ class Runner:
             self._tell_others()
 
     async def _is_over(self, work: asyncio.Future[None]) -> bool:
-        """The work was stopped, or who waits for it was."""
+        """Whether the work was stopped, or its waiter was."""
         from_outside = not work.done()
         if from_outside:
             work.cancel()
@@ -285,7 +285,7 @@ class _RefusedError(Exception):
 
 
 def error_words(error: Exception) -> tuple[str, str]:
-    """A code and words for what ended a run."""
+    """A code and a message for the error that ended a run."""
     match error:
         case CallError():
             return error.kind.value, str(error)[:2000]

@@ -89,7 +89,7 @@ def _as_spelled(hint: Any) -> Any:
 
 
 def _default(field: msgspec.structs.FieldInfo) -> Any:
-    """A required field that has no column is always written; None stands for what is missing."""
+    """A required field without a column is always written; None stands for a missing one."""
     if field.default is not msgspec.NODEFAULT:
         return field.default
     if field.default_factory is not msgspec.NODEFAULT:
@@ -173,7 +173,7 @@ class TranscriptRest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
 
     format: str
     count: int
-    """How many of the messages are the active branch; those that only others have follow."""
+    """The number of messages on the active branch; those of other branches follow."""
     target: str = "transcript"
     id: str | None = None
     title: str | None = None

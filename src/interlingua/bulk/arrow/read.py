@@ -98,7 +98,7 @@ def _require_known(found: pa.Schema) -> None:
 
 
 def _settled(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """A column as the schema has it; nulls where there is none."""
+    """A column as in the schema; nulls if it is missing."""
     type = schema.SCHEMA.field(name).type
     if name not in batch.schema.names:
         return pa.nulls(batch.num_rows, type)

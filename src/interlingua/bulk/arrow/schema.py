@@ -1,8 +1,8 @@
 """The published shapes of conversations in Arrow and Parquet.
 
-What is always there has a column; what is open (tool input, schemas, `raw`) is JSON text in one, so
-that no object is padded with the keys of another. Fields marked `json` in their metadata hold such
-text: plain strings, which every engine takes.
+Fields that are always present have a column; open data (tool input, schemas, `raw`) is JSON text in
+one, so that no object is padded with the keys of another. Fields marked `json` in their metadata
+hold such text: plain strings, which every engine takes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ except ImportError:
     raise MissingExtraError("conversations as Arrow", "arrow") from None
 
 VERSION = 1
-"""Of the schemas below. Columns may be added to a version; none changes its meaning."""
+"""The version of the schemas below. Columns may be added to a version; none changes its meaning."""
 Shape = Literal["conversations", "blocks"]
 
 _VERSION_KEY = b"interlingua.version"

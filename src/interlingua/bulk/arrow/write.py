@@ -126,7 +126,7 @@ NO_OPTIONS = Request().options
 
 
 class ConversationRow(NamedTuple):
-    """A row of `conversations`, but for what sums up its messages."""
+    """A row of `conversations`, without the sums over its messages."""
 
     kind: str
     messages: Sequence[Message]
@@ -216,7 +216,7 @@ def _transcript(transcript: Transcript) -> ConversationRow:
 
 
 def _provider(model: str | None) -> str | None:
-    """Of a name that says it: `<provider>:<name>`."""
+    """The provider in a model name: `<provider>:<name>`."""
     return model.partition(":")[0] if model and ":" in model else None
 
 

@@ -24,8 +24,8 @@ from interlingua.errors import InterlinguaError
 WIRE = pa.field("wire", pa.string())
 ERROR = pa.field("error", pa.string())
 RESULT = (WIRE, pa.field("model", pa.string()), LOSSES, ERROR)
-"""What a converted row has: the body as JSON, the model where the body does not say it, losses, and
-why it could not be read."""
+"""The fields of a converted row: the body as JSON, the model if the body does not name it, losses,
+and the error if it could not be read."""
 RESULT_TYPE = pa.struct(RESULT)
 
 
@@ -59,7 +59,7 @@ class Convert:
         return pa.table(columns, schema=self.schema(table.schema))
 
     def schema(self, source: pa.Schema) -> pa.Schema:
-        """What comes out for tables of this schema."""
+        """The output schema for tables of this schema."""
         if self.job.target == CANONICAL:
             return SCHEMA.append(ERROR)
         return pa.schema([*self._others(source), *RESULT])

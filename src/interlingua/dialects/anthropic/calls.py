@@ -1,8 +1,8 @@
 """Calls of tools and their results: of the client's own, which come back in the user's turn, and of
 those that the service itself runs, both in the model's turn.
 
-A hosted result's content is read as blocks as far as blocks can hold it (`INNER`); what is opaque
-about it is kept, since the service wants it back unchanged."""
+A hosted result's content is read as blocks as far as blocks can hold it (`INNER`); opaque parts are
+preserved, since the service wants them back unchanged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from interlingua.model.reasons import because
 
 
 def _report_arguments(block: Any, recorder: LossRecorder) -> None:
-    """Those that were read all the same are told of by `tell_repaired`."""
+    """Arguments that were repaired are reported by `tell_repaired`."""
     if not block.input:
         report_recovered(block, recorder)
 

@@ -1,13 +1,13 @@
 """Messages to turns and back. The wire has tool results in user turns; here each is a message of
 its own. Leading instructions have a field of their own, and neighbours of one role are joined.
 
-What is written for a history is repeated when it grows, so nothing here looks ahead. How the wire
-drew its turns no block can tell: beside the words that `kernel.turns` has for it in the spelling of
+The bytes of a history are repeated when it grows, so nothing here looks ahead. Blocks cannot
+express how the wire split its turns: in addition to the words of `kernel.turns` in the spelling of
 a message, these are `bare` (a string in place of a turn) and `content` (how a turn's content was
 spelled).
 
-Images and documents, and the parts that are documents by another name: search results, files
-for a container, and what a hosted search found. Sound and film have no place here."""
+Images and documents, and the parts that are documents by another name: search results, files for a
+container, and results of a hosted search. Audio and video are not supported."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _is_foreign(source: Source) -> bool:
 
 
 class Kind(NamedTuple):
-    """What can be sent as an image, or as a document: from where, and of which types."""
+    """The media that can be sent as an image, or as a document: their sources, and their types."""
 
     name: str
     table: Table
@@ -189,7 +189,7 @@ class Kind(NamedTuple):
     types: dict[str, frozenset[str]]
     """By the kind of source: only data has a type."""
     only: Reason
-    """What data can be sent."""
+    """The data that can be sent."""
 
 
 _BESIDE = ("type", "source")
@@ -308,7 +308,7 @@ SEARCH_RESULT = Table(
     silent=("source",),
 )
 UPLOAD = Table(DocumentBlock, CACHE, beside=("file_id",), silent=("source",))
-"""Its type is kept as content, as it says that the file goes to a container."""
+"""Its type is preserved as content, as it means that the file goes to a container."""
 FOUND = Table(
     DocumentBlock,
     plain("title", "title", str),
@@ -422,7 +422,7 @@ _PLACEHOLDER = {"type": "text", "text": PLACEHOLDER}
 _PLAIN = MessageMetadata()
 _READER = TurnReader(NAME, _PLAIN)
 _LIST = MessageMetadata(provider_raw={NAME: {"$form": {"content": "list"}}})
-"""Of instructions that could have been a string, as one text is written."""
+"""Instructions spelled as a list, though a string would do."""
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -481,7 +481,7 @@ def _read_turn(
 
 
 def _is_usual(turn: Wire, before: str | None) -> bool:
-    """Whether a turn with parts says nothing beside them that is to be kept."""
+    """Whether a turn with parts has no other members to preserve."""
     return len(turn) == 2 and turn["role"] != before and turn["role"] != "system"
 
 
@@ -738,7 +738,7 @@ class _Turns(Turns, kw_only=True):
 
 
 def _short(message: Message, role: str, parts: list[Wire], spelling: Wire) -> Any:
-    """The turn where it is remembered as no list of parts, and still can be said so."""
+    """The turn in its short form, if it had that form and still can have it."""
     shape = spelling.get("content")
     text = string_of(parts) if parts else "" if not message.content else None
     if text is not None and spelling.get("bare"):

@@ -292,7 +292,7 @@ def _write_options(options: Options, out: Wire, own_raw: Wire, recorder: LossRec
 
 
 def _without_tools(options: Options, out: Wire, recorder: LossRecorder) -> Options:
-    """How tools are called is not said where there are none."""
+    """Without tools, the tool choice is left out."""
     if "tools" in out:
         return options
     recorder.lost(options, "parallel_tool_calls", because("no_tools_called"))

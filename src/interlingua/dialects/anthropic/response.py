@@ -70,7 +70,7 @@ from interlingua.model.reasons import because
 
 
 def _counted(key: str, attr: str, fill: Callable[[Any], int] | None = None) -> Field:
-    """A count. What is none is written back, and says nothing."""
+    """A count. A value that is not a count is written back, and sets no field."""
 
     def read(value: Any) -> Reading:
         tokens = count(value)
@@ -135,7 +135,7 @@ _INTEGERS = [int] * 6
 
 
 def _split(wire: Any) -> tuple[Any, ...]:
-    """What was written to the cache for an hour and for five minutes, if that is all."""
+    """The cache writes for an hour and for five minutes, if there are no others."""
     if type(wire) is not dict or len(wire) != 2:
         return ()
     return wire.get("ephemeral_1h_input_tokens"), wire.get("ephemeral_5m_input_tokens")
@@ -202,7 +202,7 @@ def _put_rest(out: Wire, usage: Usage, own_raw: Wire, recorder: LossRecorder) ->
 
 
 def hour_cache_tokens(usage: Usage) -> int:
-    """How many of the tokens written to the cache stay there for an hour, which costs more."""
+    """The number of cache writes with a lifetime of an hour, which cost more."""
     tokens = (usage.cache_writes or {}).get("1h")
     if tokens is None:  # a value that was stored before there were lifetimes
         split = raw_of(NAME, usage.raw).get("cache_creation")
@@ -250,7 +250,7 @@ ERROR = Table(
 
 
 BODY = Table(None, usual("type", "error", filled=True), beside=("error",))
-"""What is beside the error."""
+"""The members beside the error."""
 BARE = Table(None, beside=("message",))
 """A body that is only a message, as a host in front of the service sends it."""
 _SHAPE = "shape"
@@ -314,7 +314,8 @@ def write_error(response: Response, error: ProviderError, recorder: LossRecorder
 
 
 def _read_diagnosis(wire: Any) -> CacheDiagnosis | None:
-    """What `diagnostics` says; None where no field can hold it. Its null is no answer yet."""
+    """The cache diagnosis in `diagnostics`; None if no field can hold it. Its null means that there
+    is none yet."""
     if type(wire) is not dict or list(wire) != ["cache_miss_reason"]:
         return None
     match wire["cache_miss_reason"]:
@@ -375,7 +376,7 @@ _ASSISTANT = Role.ASSISTANT
 _FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
 _CONSTANT: Wire = {"type": "message", "role": "assistant", "stop_sequence": None}
 _WRITTEN = sorted({*_FIELDS, *_CONSTANT} - {"content"})
-"""What the writer writes by itself, beside the content."""
+"""Members that the writer writes by itself, beside the content."""
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -428,7 +429,7 @@ def _is_plain(wire: Wire) -> bool:
 
 
 def _rest(wire: Wire) -> Raw | None:
-    """What is beyond the fields."""
+    """The members that no field holds."""
     preserved = Preserved()
     for key, value in wire.items():
         if key in _FIELDS:
@@ -494,7 +495,8 @@ def _model(metadata: MessageMetadata) -> str:
 
 
 def _leave_out(out: Wire, metadata: MessageMetadata, own_raw: Wire) -> None:
-    """What the wire did without, or had otherwise than we say it, unless a field says it now."""
+    """Removes members that the wire did not have, or restores its spelling, unless a field says
+    otherwise."""
     spelling = spelling_in(own_raw)
     fields: Wire = {
         "id": metadata.response_id,

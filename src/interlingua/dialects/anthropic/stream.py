@@ -63,20 +63,20 @@ from interlingua.streams.frames import Frame
 WHAT = f"{NAME} stream"
 
 _FIXED = frozenset({"id", "type", "role", "model", "content", "usage"})
-"""What later frames do not change; usage is merged."""
+"""Members that later frames do not change; usage is merged."""
 _CHANGED = frozenset({"type", "delta", "usage"})
 _UNOPENED: dict[str, tuple[Wire, Block]] = {
     "text": ({"type": "text", "text": ""}, TextBlock("")),
     "thinking": ({"type": "thinking", "thinking": "", "signature": ""}, ThinkingBlock("")),
 }
-"""How a block begins whose first piece comes without a start, by the piece's key."""
+"""The start of a block whose first piece comes without one, by the piece's key."""
 _CALL: Wire = {"input": {}}
 _BLANKS: dict[str, Wire] = {
     "text": {"text": ""},
     "thinking": {"thinking": ""},
     **dict.fromkeys(("tool_use", "server_tool_use", "mcp_tool_use"), _CALL),
 }
-"""What the start of a block holds before its pieces, which some servers leave out."""
+"""Members of a block's start before its pieces, which some servers leave out."""
 _TEXT, _THINKING, _COMPACTION, _INPUT = tables.PIECES.values()
 
 
@@ -84,7 +84,7 @@ _TEXT, _THINKING, _COMPACTION, _INPUT = tables.PIECES.values()
 
 
 class Part(OpenPart):
-    """A block that is being told, as the wire has it whole."""
+    """A block under assembly, as the whole wire would have it."""
 
     def __init__(self, index: int, at: int, wire: Wire, block: Block) -> None:
         super().__init__(index, at, wire, block)
@@ -103,7 +103,7 @@ class Part(OpenPart):
         return read_part(wire, ANSWER)
 
     def read_delta(self, delta: Wire) -> Event | None:
-        """What a delta says; None for nothing."""
+        """The event of a delta; None if it has none."""
         kind = delta.get("type")
         if self.piece is not None and kind == self.piece[0]:
             has_text = self.piece is not _COMPACTION or self._begin_anew(delta)
@@ -118,7 +118,7 @@ class Part(OpenPart):
         return None
 
     def _begin_anew(self, delta: Wire) -> bool:
-        """Compaction is told anew by each delta; False for one without text."""
+        """Each delta of a compaction replaces the one before; False for one without text."""
         text = optional_spelled(delta, "content", str, {})
         self.pieces.clear()
         self.wire.update({key: item for key, item in delta.items() if key != "type"})
@@ -142,7 +142,7 @@ class ResponseBuilder(OpenParts[Part]):
         return super().begin(at, wire, block)
 
     def response(self) -> Response:
-        """What reading the whole answer gives."""
+        """The response as the reader reads the whole answer."""
         wire = {**self.wire, "usage": self.usage} if self.usage else self.wire
         return self.filled(read_response(wire))
 
@@ -275,7 +275,7 @@ _STEPS: dict[str, Callable[[StreamReader, Any], list[Event] | None]] = {
     "message_stop": StreamReader._stop,
     "error": StreamReader._error,
 }
-"""By the type of the frame; None for one that said nothing."""
+"""By the type of the frame; None for frames without events."""
 
 json_decode = msgspec.json.Decoder().decode
 json_encode = msgspec.json.Encoder().encode
@@ -287,7 +287,8 @@ def make_decoder() -> EitherDecoder:
 
 
 class _InvokedDecoder:
-    """What Bedrock makes of Anthropic's frames: each is text in base64 in a message of AWS's."""
+    """Decodes Bedrock's wrapping of Anthropic's frames: each is base64 text in a message of
+    AWS's."""
 
     def __init__(self) -> None:
         self._decoder = aws.Decoder()
@@ -330,11 +331,11 @@ Anthropic's words."""
 
 _PIECES = (tables.PIECES["text"], tables.PIECES["thinking"], tables.PIECES["tool_use"])
 _STARTED = frozenset({"id", "type", "role", "model", "content", "usage"})
-"""What the end of a message does not say again."""
+"""Members of a message that its end does not repeat."""
 _BESIDE = frozenset({"context_management", "input_transformations"})
-"""What it says beside its delta."""
+"""Members beside the delta."""
 _LATER = frozenset({"text", "thinking", "citations", "signature", "input"})
-"""What a block may say after its start."""
+"""Members that a block may set after its start."""
 _TOO_LATE = because("stream_too_late")
 _QUIET = quiet(NAME)
 
@@ -366,7 +367,7 @@ class ForeignWriter(NumberedWriter):
         return [_spell(change), _spell({"type": "message_stop"})]
 
     def _report_late(self, message: Message, wire: Wire, recorder: LossRecorder) -> None:
-        """What a block has to say at its start, and was not known by then."""
+        """Reports members of a block's start that became known only later."""
         parts = wire.get("content") or []
         if [part.get("type") for part in parts] != [part.get("type") for part in self._opened]:
             return

@@ -1,5 +1,5 @@
-"""Text with its citations, thinking, refusals and compactions; and what all parts share: scopes,
-lists of parts, cache breakpoints."""
+"""Text with its citations, thinking, refusals and compactions; and shared code of all parts:
+scopes, lists of parts, cache breakpoints."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from interlingua.model.reasons import because
 
 
 class Scope(NamedTuple):
-    """Where parts stand. `holds` is None where everything is as the service made it."""
+    """The position of parts. `holds` is None if everything is as the service made it."""
 
     name: str
     holds: frozenset[str] | None
@@ -112,7 +112,7 @@ def is_silent(raw: Raw | None) -> bool:
 
 
 def only_text(blocks: tuple[Block, ...]) -> str | None:
-    """The text of a single block that says nothing beside it; None for all others."""
+    """The text of a single block without other members; None for all others."""
     if len(blocks) != 1:
         return None
     block = blocks[0]
@@ -133,7 +133,7 @@ def write_parts(blocks: Iterable[Block], scope: Scope, recorder: LossRecorder) -
 
 
 def read_content(content: Any, scope: Scope, spelling: Wire) -> tuple[Block, ...]:
-    """Parts, or a string in place of them, which no block can tell (`$form.content`)."""
+    """Parts, or a string in place of them, which is spelling (`$form.content`)."""
     if type(content) is str:
         spelling["content"] = "string"
         return (TextBlock(content),) if content else ()
@@ -201,7 +201,7 @@ TEXT = Table(
     silent=("citations",),
 )
 TOOL_REFERENCE = Table(TextBlock, plain("tool_name", "text", str), CACHE)
-"""The name of a tool that a search found. Its type is kept, since it is read as text."""
+"""The name of a tool that a search found. Its type is preserved, since it is read as text."""
 REFUSAL = Table(RefusalBlock, plain("text", "text", str), CACHE)
 
 
@@ -256,7 +256,7 @@ def write_refusal(block: RefusalBlock, scope: Scope, recorder: LossRecorder) -> 
 
 
 def _citation(names: dict[str, str]) -> Table:
-    """The type is kept, since it says what the places in it are counted in."""
+    """The type is preserved, since it has the unit of the positions."""
     keys = {"cited_text": "cited_text", **names}
     kinds = {"document_index": int}
     return Table(Citation, *[plain(k, name, kinds.get(k, str)) for k, name in keys.items()])

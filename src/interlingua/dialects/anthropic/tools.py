@@ -1,5 +1,5 @@
 """Tool definitions: the client's own, those Anthropic defines and the client runs, and those the
-service runs itself; and what a system turn in mid-conversation changes about them."""
+service runs itself; and changes of them by system turns in mid-conversation."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _write_own(tool: ToolDefinition, out: Wire, own_raw: Wire, recorder: LossRec
 # -- changes in mid-conversation ------------------------------------------------------------------
 
 PARTS_KEY = "$changes"
-"""The key of `provider_raw` for what else the parts said, by their number."""
+"""The key of `provider_raw` for other members of the parts, by their number."""
 _DEFINED = "tool_definition"
 _PART = frozenset({"type", "tool"})
 _WORDS = {field: word for word, field in tables.CHANGES.items()}
@@ -160,7 +160,7 @@ TURN = Table(
     beside=("role", "content"),
     silent=("tools_added", "tools_removed", "response_format"),
 )
-"""What a system turn says itself."""
+"""Members of a system turn itself."""
 
 
 class Changing:
@@ -263,7 +263,7 @@ class Writing(msgspec.Struct):
         return {"type": word, "tool": {"type": kind, tables.REFERENCES[kind]: name}}
 
     def _definition(self, known: list[ToolDefinition]) -> Wire | None:
-        """Of the first of these tools that a turn defined itself."""
+        """The definition in the turn itself of the first of these tools that has one."""
         for tool in known:
             inline = tool.raw is not None and spelling_of(NAME, tool.raw).get("inline") is True
             if inline and id(tool) not in self.defined:
@@ -278,7 +278,7 @@ class Writing(msgspec.Struct):
         return tuple([tool for tool in self.tools if id(tool) not in self.defined])
 
     def keys(self, message: Message) -> Wire:
-        """What the turn itself says of changes."""
+        """The turn's own members for changes."""
         keys: Wire = {}
         own_raw = raw_of(NAME, message.metadata.provider_raw)
         TURN.write(message.changes or _NOTHING, keys, own_raw, self.recorder)

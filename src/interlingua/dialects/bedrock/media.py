@@ -167,7 +167,7 @@ def legal_name(name: str) -> str:
 
 
 class Kind(NamedTuple):
-    """One kind of media: its key on the wire, and what stands under that."""
+    """One kind of media: its key on the wire, and the value there."""
 
     key: str
     block: type[Any]
@@ -240,7 +240,7 @@ def _read_search_result(inner: Any) -> DocumentBlock:
 
 
 def read_guarded(inner: Any) -> Block | None:
-    """What a guardrail looks at: a text or an image."""
+    """The content of a guardrail block: a text or an image."""
     if len(require(inner, dict)) != 1:
         return None
     if type(inner.get("text")) is dict:

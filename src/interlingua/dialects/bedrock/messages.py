@@ -55,7 +55,7 @@ _HOSTED = "server_tool_use"
 
 
 def _read_input(value: Any) -> Reading:
-    """What input that is no object comes to."""
+    """How input that is not an object is read."""
     if type(value) is dict:
         return {"input": value}
     return {"input": arguments.recover(value).input if type(value) is str else {}}
@@ -187,9 +187,9 @@ def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire |
 
 
 Reader = Callable[[Any], Block | None]
-"""Takes what stands under the key; gives None for what it does not understand."""
+"""Reads the value under the key; returns None for values it does not understand."""
 Writer = Callable[[Any, LossRecorder, bool], Wire | None]
-"""The flag says that it is an answer; gives None for a block that was left out."""
+"""The flag marks an answer; returns None for a block that was left out."""
 
 _READER = TurnReader(NAME)
 _TURN = frozenset({"role", "content"})
@@ -300,7 +300,7 @@ def _write_result(block: ToolResultBlock, recorder: LossRecorder, answer: bool) 
 
 
 def _write_inside(block: Any, recorder: LossRecorder) -> Wire | None:
-    """What a result holds; anything but texts and media has no place in it."""
+    """The content of a result: only texts and media."""
     part = _INSIDE_WRITERS.get(type(block), _drop)(block, recorder, False)
     if part is None:
         return None
@@ -331,7 +331,7 @@ _INSIDE_WRITERS: dict[type[Any], Writer] = {
     model.VideoBlock: media.write_media,
     UnknownBlock: _write_unknown,
 }
-"""What a result may hold."""
+"""Writers for the content of a result."""
 _ALL_WRITERS: dict[type[Any], Writer] = {
     **_INSIDE_WRITERS,
     TextBlock: text.write_text,
@@ -392,7 +392,7 @@ def _read_turn(
 
 
 def preserved_around(turn: Wire, ahead: list[Wire]) -> Preserved:
-    """What a turn says beside its parts."""
+    """Members of a turn beside its parts."""
     preserved = Preserved(rest={POINTS: ahead} if ahead else {})
     preserved.add_others(turn, _TURN)
     return preserved
@@ -444,7 +444,7 @@ def _write_message(
 
 
 _INSTRUCTIONS = frozenset({"text", "guardContent", "cachePoint"})
-"""What `system` may hold."""
+"""Parts of `system`."""
 
 
 def _write_instructions(message: Message, system: list[Wire], recorder: LossRecorder) -> None:

@@ -158,7 +158,7 @@ def _read_output(wire: Wire, attrs: Wire, reasoning: Wire, preserved: Preserved)
 
 
 def _keep_others(key: str, config: Wire, known: set[str], preserved: Preserved) -> None:
-    """What no field holds of an object inside."""
+    """Preserve the members of an inner object that no field holds."""
     inner = Preserved()
     inner.add_others(config, frozenset(known))
     preserved.absorb(key, inner)

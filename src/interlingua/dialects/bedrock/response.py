@@ -66,7 +66,7 @@ USAGE = Table(
 
 
 def read_usage(wire: Wire, fields: Wire, preserved: Preserved) -> None:
-    """Put the usage, and what is odd about it, into the fields of a message's metadata."""
+    """Put the usage and its oddities into the fields of a message's metadata."""
     counts = preserved.may_take(wire, "usage", dict)
     if counts is None:
         return
@@ -94,7 +94,7 @@ def _sum(attrs: Attrs) -> int:
 
 
 def _without_twins(wire: Wire, preserved: Preserved) -> Wire:
-    """The counts, each said once; one that differs from its twin stays what it is."""
+    """The counts without duplicates; one that differs from its duplicate is preserved."""
     counts = dict(wire)
     for twin, key in TWINS.items():
         number = wire.get(twin)

@@ -68,9 +68,9 @@ _TEXTS = frozenset({"text", "citationsContent", "reasoningContent"})
 _STREAMABLE = frozenset({*_TEXTS, "toolUse", "toolResult", "image"})
 """The kinds of part that a stream has."""
 _FILLED = {"toolUse": "input", "toolResult": "content", "image": "source"}
-"""What a start does not say yet, by the key that says its kind."""
+"""Members that a start does not have yet, by the key of its kind."""
 _STOPPED = ("stopReason", "additionalModelResponseFields")
-"""What the end of a message says; all else is said after it."""
+"""Members of a message's end; all others come after it."""
 _NOT_STREAMED = because("not_streamed")
 
 
@@ -151,14 +151,14 @@ def _streamable(block: Block) -> tuple[str | None, Wire]:
 
 
 def _is_empty(block: Any) -> bool:
-    """Without a start there is nothing that could say such a block."""
+    """Without a start such a block cannot be expressed."""
     kind = KINDS.get(type(block))
     beside = "signature" if kind == THINKING else "citations"
     return kind is not None and not (block.text or getattr(block, beside, None))
 
 
 def _streamed(block: Block) -> Block:
-    """The block as far as a stream can say it: results hold texts alone."""
+    """The block as far as a stream can express it: results hold texts alone."""
     if not isinstance(block, ToolResultBlock):
         return block
     texts = tuple([inner for inner in block.content if type(inner) is TextBlock])
@@ -166,7 +166,7 @@ def _streamed(block: Block) -> Block:
 
 
 def _report_unstreamed(message: Message, recorder: LossRecorder) -> None:
-    """What a whole answer would have said of these blocks."""
+    """Reports parts of these blocks that only a whole answer can express."""
     for block in message.content:
         kind, part = _streamable(block)
         if not part:
@@ -193,7 +193,7 @@ def _report_inside(block: Block, recorder: LossRecorder) -> None:
 
 
 def _report_around(response: Response, recorder: LossRecorder) -> None:
-    """What stands around the message, where a stream has nothing."""
+    """Reports members around the message that a stream does not have."""
     if "output" in content_of(NAME, response.raw):
         recorder.lost(response, f"raw.{NAME}.output", _NOT_STREAMED)
     for key in content_of(NAME, response.message.metadata.provider_raw):
@@ -216,7 +216,7 @@ _PADDING = ("p",)
 
 
 class _Part(OpenPart):
-    """A block that is being told, with all that is no text."""
+    """A block under assembly, with all its members that are not text."""
 
     def __init__(self, index: int, at: int, wire: Wire, block: Block) -> None:
         super().__init__(index, at, wire, block)
@@ -276,7 +276,7 @@ class _ResponseBuilder(OpenParts[_Part]):
         self.message = message
 
     def response(self) -> Response:
-        """What reading the whole answer gives."""
+        """The response as the reader reads the whole answer."""
         output = {"message": {"role": "assistant", **self.message, "content": []}}
         return self.filled(read_answer({"output": output, **self.wire}))
 
@@ -433,7 +433,7 @@ class StreamReader(NumberedReader[_ResponseBuilder]):
         return [*events, ev.BlockDelta(part.index, "citations", citation)]
 
     def _result(self, at: int, parts: Any) -> list[Event]:
-        """The end of a result tells all of it."""
+        """The end of a result, with all of its content."""
         part = self._part(at, model.ToolResultBlock)
         if part is not None:
             part.items += require(parts, list)
@@ -489,7 +489,7 @@ def _is_kind(name: str) -> bool:
 
 
 def _first_state(start: Wire) -> Block:
-    """A block as its start tells it."""
+    """A block as its start describes it."""
     key, inner = next(iter(start.items()))
     if len(start) != 1 or key not in _LATER or type(inner) is not dict:
         return UnknownBlock({NAME: start})
@@ -502,4 +502,4 @@ _LATER: dict[str, Wire] = {
     "toolResult": {"content": []},
     "image": {"source": {"bytes": ""}},
 }
-"""What a start does not say yet."""
+"""Members that a start does not have yet."""

@@ -37,7 +37,7 @@ ODD: Raw = {NAME: {"$form": {"odd": True}}}
 
 
 def kind_of(value: Any) -> Any:
-    """By which part of the wire a block was said, where two could say it."""
+    """The part of the wire that a block came from, if two could hold it."""
     return spelling_of(NAME, value.raw).get("kind")
 
 
@@ -162,7 +162,7 @@ def read_citation(wire: Any) -> Citation:
 
 
 def _read_location(location: Any) -> tuple[str | None, int | None, Any]:
-    """The url or the document that a location names, and what else it says."""
+    """The url or the document that a location names, and its other members."""
     if type(location) is not dict or len(location) != 1:
         return None, None, location
     kind, inner = next(iter(location.items()))

@@ -171,7 +171,7 @@ def write_tools(out: Wire, request: Request, own_raw: Wire, recorder: LossRecord
 def _put_choice(
     tool_config: Wire, options: Options, choice: ToolChoice, config: Wire, recorder: LossRecorder
 ) -> None:
-    """`config` is what was kept of all that stands beside."""
+    """`config` is the preserved data around it."""
     if not tool_config and not config:
         if choice.mode != "auto" or choice.names:
             recorder.lost(options, "tool_choice", because("no_tool_to_choose"))
@@ -212,7 +212,7 @@ _WORDS = {field: word for word, field in tables.CHANGES.items()}
 def read_changes(
     blocks: list[Block], spelling: Wire, tools: frozenset[str]
 ) -> tuple[list[Block], Changes | None]:
-    """The blocks that say something, and what the others change; where they stood is spelling."""
+    """The blocks with content, and the changes of the others; their positions are spelling."""
     left: list[Block] = []
     names: dict[str, list[str]] = {field: [] for field in _WORDS}
     positions: list[list[Any]] = []
@@ -245,7 +245,7 @@ def _change(block: Block) -> tuple[str, Wire] | None:
 def write_changes(
     message: Message, spelling: Wire, tools: frozenset[str], recorder: LossRecorder
 ) -> list[tuple[int, Wire]]:
-    """The parts of what a message changes, each with the number of blocks that stand before it."""
+    """The parts for a message's changes, each with the number of blocks before it."""
     changes = message.changes
     assert changes is not None
     report_changes(message, recorder, frozenset(_WORDS))

@@ -156,7 +156,7 @@ def _last(line: Wire) -> Wire:
 
 
 def _end(wire: Wire) -> list[Wire]:
-    """What an answer has besides its text, and its end."""
+    """The members of an answer besides its text, and its end."""
     lines: list[Wire] = []
     if wire.get("tool_calls"):
         calls = {"tool_calls": wire["tool_calls"], "text": wire.get("text", "")}

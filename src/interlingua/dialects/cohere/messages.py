@@ -154,7 +154,7 @@ def _read_parts(
 
 
 def _is_bare(part: Any) -> bool:
-    """Whether an item says no more than a string would."""
+    """Whether an item has no more than a string would."""
     is_text = type(part) is dict and len(part) == 2 and part.get("type") == "text"
     return is_text and type(part.get("text")) is str and part["text"] != ""
 
@@ -289,7 +289,7 @@ _WRITERS: _Writers = {
     CompactionBlock: write_compaction,
     UnknownBlock: write_unknown,
 }
-"""What an assistant's content may hold."""
+"""Writers for an assistant's content."""
 _SHARED_WRITERS: _Writers = {
     **{kind: _WRITERS[kind] for kind in (TextBlock, CompactionBlock, UnknownBlock)},
     ImageBlock: write_image,
@@ -330,7 +330,7 @@ def _drop(block: Block, recorder: LossRecorder) -> None:
 def write_parts(
     content: tuple[Any, ...], own_raw: Wire, recorder: LossRecorder
 ) -> tuple[Parts, list[Wire]]:
-    """What the blocks of a model come to: a plan, calls and citations, and the content itself."""
+    """The parts for an assistant's blocks: a plan, calls and citations, and the content itself."""
     ranks = _ranks(content)
     _report_moved(content, ranks, recorder)
     parts, texts = _write_numbered(_of_rank(content, ranks, _CONTENT), recorder)

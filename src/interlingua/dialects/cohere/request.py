@@ -1,5 +1,5 @@
 """Chat requests: a flat list of messages, the documents that answers may cite, and the body around
-them. A document is said by the first message of the user, since nobody else has a place for it.
+them. Documents belong to the first message of the user, since no other value has a place for them.
 Requests of v1 are read, and written again, in `v1`."""
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ _BEGUN: Wire = {
 }
 """The message of the first frame."""
 _STREAMED_BEFORE = frozenset({"id", "message", "logprobs"})
-"""What the end of a message does not say again."""
+"""Members of a message that its end does not repeat."""
 
 
 class ForeignWriter(PieceWriter):
@@ -81,13 +81,13 @@ class ForeignWriter(PieceWriter):
     def _begin_anew(self) -> None:
         super()._begin_anew()
         self._items = 0
-        """How many items of content there are."""
+        """The number of content items."""
         self._calls = 0
         self._held: list[TextBlock] = []
         """Commentary of which it is not known yet whether a call follows."""
         self._planned = False
         self._cited: list[Wire] = []
-        """Citations that were said."""
+        """Citations that were written."""
 
     # -- messages ---------------------------------------------------------------------------------
 
@@ -103,7 +103,8 @@ class ForeignWriter(PieceWriter):
         return [*frames, _spell({"type": "message-end", "delta": delta}), Frame(None, DONE)]
 
     def _write_rest(self, message: Wire) -> list[Frame]:
-        """What came with no event: a placeholder, and citations that were known at the end."""
+        """Frames for parts that came with no event: a placeholder, and citations that were known at
+        the end."""
         frames: list[Frame] = []
         if not (self._items or self._calls or self._planned):
             for part in message.get("content") or ():
@@ -157,7 +158,7 @@ class ForeignWriter(PieceWriter):
         return [self._opening(open_block), self._frame(open_block, text)]
 
     def _opening(self, open_block: OpenBlock) -> Frame:
-        """The start of an item that is told in pieces."""
+        """The start of an item that is streamed in pieces."""
         key = _KEYS[open_block.kind or TEXT]
         _spell_as(open_block, "content-delta", self._items, {"content": {key: PIECE}})
         return self._item({"type": key, key: ""})
@@ -168,7 +169,7 @@ class ForeignWriter(PieceWriter):
         return _spell({"type": "content-start", "index": self._items - 1, "delta": message})
 
     def _end(self, open_block: OpenBlock, block: Any) -> list[Frame]:
-        """What was not said in pieces, and the end."""
+        """The rest that was not streamed in pieces, and the end."""
         frames: list[Frame] = []
         if not open_block.length and open_block.kind != self._kind_of(block):
             frames = self._open(open_block.index, block)
@@ -190,7 +191,7 @@ class ForeignWriter(PieceWriter):
         return _HELD if is_commentary(block) else KINDS.get(type(block))
 
     def _whole(self, block: Block) -> list[Frame]:
-        """An item that is not told in pieces, or has none."""
+        """An item that is not streamed in pieces, or has none."""
         _, content = write_parts((block,), NOTHING, QUIET)
         frames: list[Frame] = []
         for part in content:
@@ -281,11 +282,11 @@ class StreamWriter(stream_writer.StreamWriter):
 _MANY = 1000
 PLAN = _MANY
 CALLS = 2 * _MANY
-"""Where the indexes of the plan and of the calls begin: content comes before both."""
+"""The first indexes of the plan and of the calls: content comes before both."""
 
 
 class Part:
-    """A block that is being told: how it began, and what came since."""
+    """A block under assembly: its start, and its pieces."""
 
     __slots__ = ("event", "has_ended", "index", "key", "pieces", "wire")
 
@@ -293,7 +294,7 @@ class Part:
         self.index = index
         self.wire = wire
         self.key = key
-        """What the pieces are of."""
+        """The key of the pieces."""
         self.event = event
         self.pieces: list[str] = []
         self.has_ended = False
@@ -385,7 +386,7 @@ class ResponseBuilder:
         return read_part(wire)
 
     def response(self) -> Response:
-        """What reading the whole answer gives."""
+        """The response as the reader reads the whole answer."""
         message = dict(self._message)
         content = [self.parts[index].whole() for index in sorted(self.parts) if index < PLAN]
         calls = [self.parts[index].whole() for index in sorted(self.parts) if index >= CALLS]
@@ -400,13 +401,13 @@ class ResponseBuilder:
         return read_answer(wire)
 
     def partial(self, error: ProviderError) -> Message:
-        """What there is of it when the stream fails."""
+        """The partial message when the stream fails."""
         return failed(self.response().message, error)
 
 
 WHAT = f"{NAME} stream"
 _STREAMED = frozenset({"content", "tool_plan", "tool_calls", "citations"})
-"""What the message of the first frame has, and has nothing in it."""
+"""Members of the first frame's message, all of them empty."""
 _OF_THE_END = frozenset({"finish_reason", "usage", "error"})
 
 
@@ -416,7 +417,7 @@ class StreamReader:
     def __init__(self) -> None:
         self._answer: ResponseBuilder | None = None
         self._last: Event | None = None
-        """How it ended, which is told when `[DONE]` has come, or nothing more."""
+        """Its end, which is emitted when `[DONE]` has come, or the stream ends."""
         self._over = False
         self._v1: Stream | None = None
 
@@ -591,7 +592,7 @@ class StreamReader:
 
 
 def _message_of(wire: Wire) -> Wire:
-    """The message of a frame, or what it says of it."""
+    """The message of a frame, or its part of one."""
     delta = require(wire.get("delta") or {}, dict, ".delta")
     return require(delta.get("message") or {}, dict, ".delta.message")
 
@@ -628,7 +629,7 @@ _STEPS: dict[str, Callable[[StreamReader, Any], list[Event]]] = {
     "citation-start": StreamReader._citation,
     "message-end": StreamReader._end,
 }
-"""By the type of the frame; no events for one that said nothing."""
+"""By the type of the frame; no events for frames without content."""
 
 
 def make_decoder() -> EitherDecoder:

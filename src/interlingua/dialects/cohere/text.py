@@ -2,8 +2,8 @@
 and citations.
 
 The text before calls is a plan, which stands beside the content. Citations are a list beside it
-too, each about a piece of one text or of the plan, which the wire repeats; `sources` says where it
-comes from. Documents of a request stand beside its messages, those of a result inside."""
+too, each about a piece of one text or of the plan, which the wire repeats; `sources` has its
+origin. Documents of a request stand beside its messages, those of a result inside."""
 
 from __future__ import annotations
 
@@ -255,8 +255,8 @@ _TEXT_KEYS = frozenset({"type", "text"})
 _WRITTEN_TEXT = frozenset({"text", "citations", "raw"})
 _WRITTEN_OF_PLAN = frozenset({"text", "citations", "phase"})
 _ALONE = {NAME: {"$form": {"alone": True}}}
-"""A plan without calls, which no text of others becomes: the wire says it is of a message with
-calls (`cohere` 7.3.1, read 2026-11-15)."""
+"""A plan without calls. No text of another dialect becomes one: the wire says it is of a message
+with calls (`cohere` 7.3.1, read 2026-11-15)."""
 
 
 def read_text(part: Wire) -> TextBlock:
@@ -373,7 +373,7 @@ def write_call(call: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
 
 
 def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Any:
-    """What stood among the parts or the calls, and was none that we know."""
+    """The raw value of an unknown entry among the parts or the calls."""
     part = words.write_unknown(block, recorder)
     return part[UNREAD] if part is not None and is_unread_call(block) else part
 
@@ -397,7 +397,7 @@ class Cited(msgspec.Struct):
     text: str | None = None
     """The piece that is cited."""
     index: int | None = None
-    """Which item of the content has it; the plan is none of them."""
+    """The index of its content item; the plan has none."""
     kind: str | None = None
 
 
@@ -413,7 +413,7 @@ CITATION = Table(
 
 
 def target_of(wire: Any) -> int | str | None:
-    """What a citation is of: an item of the content, the plan, or nothing that can have one."""
+    """The target of a citation: an item of the content, the plan, or None."""
     kind = require(wire, dict).get("type") or CITED
     if kind == CITED_PLAN:
         return None if "content_index" in wire else CITED_PLAN
@@ -436,7 +436,8 @@ def _piece(text: str, start: int | None, end: int | None) -> str | None:
 
 
 def _read_sources(wire: Wire, preserved: Preserved) -> Attrs:
-    """What the first source says that others have too; the rest is kept in its place."""
+    """The fields of the first source that other dialects have too; the rest is preserved in its
+    place."""
     listed = wire.get("sources")
     if listed is None:
         preserved.keep_spelling("sources", None) if "sources" in wire else preserved.mark_absent(

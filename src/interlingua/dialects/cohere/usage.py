@@ -77,7 +77,7 @@ def _read_tokens(wire: Wire, preserved: Preserved) -> tuple[int | None, dict[str
 
 
 def _take_count(wire: Wire, key: str, preserved: Preserved) -> int | None:
-    """A count; what is none stays as it is."""
+    """A count; other values are preserved."""
     tokens = count(wire.get(key))
     if tokens is None and key in wire:
         preserved.add(key, wire[key])

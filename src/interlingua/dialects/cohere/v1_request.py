@@ -1,4 +1,4 @@
-"""Requests of Cohere's first chat API (`/v1/chat`), which is read, and written only for what was
+"""Requests of Cohere's first chat API (`/v1/chat`), which are read, and written only if they were
 read from it: a preamble, a history with roles of its own, the current message, and tool results
 beside it.
 
@@ -66,7 +66,7 @@ _OUTPUT = "output"
 """An object with this key alone is a text. Cohere's integrations wrap texts so
 (`langchain-cohere`'s recorded requests, read 2026-11-18)."""
 QUIET = Quiet(NAME, None, Report(NAME))
-"""For what is written again: its losses were told the first time."""
+"""For values that are written again: their losses are already reported."""
 CALL = Table(
     ToolUseBlock,
     plain("name", "name", str),
@@ -161,7 +161,7 @@ def _called(block: ToolResultBlock, call: ToolUseBlock | None, spelled: Any) -> 
 
 
 def _write_output(part: Any, recorder: LossRecorder) -> list[Any]:
-    """One output, or none for what has no place among them."""
+    """One output; empty if it has no equivalent."""
     if type(part) is TextBlock:
         document = write_output(part, recorder)
         if document is None:
@@ -242,7 +242,7 @@ _WORDS = {kind: word for word, kind in reversed(V1_TYPES.items())}
 
 
 def _definitions(schema: Wire) -> Wire:
-    """The parameters that a schema has, as far as they can be told."""
+    """The parameters of a schema, as far as they can be expressed."""
     required = schema.get("required")
     names = required if type(required) is list else []
     out = {}
@@ -396,7 +396,7 @@ class _Reading:
         return read_result(wire, synthetic_tool_id(len(self.messages), len(implied), ""), preserved)
 
     def leave_past(self) -> None:
-        """Nothing is asked now: the last turn is not what is."""
+        """The last turn is part of the history: there is no current message."""
         if self.messages and self.messages[-1].role is Role.USER:
             last = self.messages[-1]
             own_raw = raw_of(NAME, last.metadata.provider_raw)
@@ -470,7 +470,7 @@ def _is_question(message: Message, has_results: bool, is_implied: bool) -> bool:
 
 
 class Writing:
-    """What writing the turns of one request needs to know."""
+    """The context of writing the turns of one request."""
 
     def __init__(self, messages: tuple[Message, ...], recorder: LossRecorder) -> None:
         self._recorder = recorder

@@ -35,11 +35,11 @@ from interlingua.model.reasons import because
 from interlingua.streams.frames import MANY, thin
 
 _TEXT, _CALLS = 0, 1
-"""Where the indexes of the blocks begin."""
+"""The first indexes of the blocks."""
 
 
 class Stream:
-    """An answer while a stream tells it. `complete` is its last event, once that is known."""
+    """An answer under assembly. `complete` is its last event, once that is known."""
 
     def __init__(self) -> None:
         self.complete: ev.MessageComplete | None = None
@@ -59,7 +59,7 @@ class Stream:
         return [] if step is None else step(self, wire)
 
     def partial(self, error: ProviderError) -> Message:
-        """What there is of it when the stream fails."""
+        """The partial message when the stream fails."""
         return failed(read(self._so_far({})).message, error)
 
     def _begin(self) -> list[Event]:
@@ -200,7 +200,7 @@ _STEPS: dict[str, Callable[[Stream, Wire], list[Event]]] = {
     "citation-generation": Stream._cited,
     "stream-end": Stream._end,
 }
-"""By the type of the event; none for one that says nothing of the answer."""
+"""By the type of the event; none for events outside the answer."""
 
 
 _KEYS = frozenset(
@@ -279,7 +279,7 @@ def _sourced(block: Any, documents: dict[Any, Wire]) -> TextBlock:
 
 
 def cite(citation: Citation, documents: dict[Any, Wire]) -> Citation:
-    """A citation with what its first document says of itself."""
+    """A citation with the members of its first document."""
     source = _source(citation, documents)
     return citation.replace(**source) if source else citation
 

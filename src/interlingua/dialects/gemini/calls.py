@@ -1,9 +1,9 @@
 """Calls and results: of the client's functions, and of tools that Google runs.
 
 Ids are optional on this wire. A call without one gets an id made of its place, which is not written
-back; a result without one answers the first open call of its name, and is written without one
-again (`paired`). What reading again cannot tell besides: `kind`, the key of a part whose tool is
-not known, and `said`, how a result's text is made an object again."""
+back; a result without one answers the first open call of its name, and is written without one again
+(`paired`). Further spelling words: `kind`, the key of a part whose tool is not known, and `said`,
+how a result's text becomes an object again."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def quick_call(inner: Any, part: Wire, key: str, calls: Calls) -> ToolUseBlock |
 
 
 def _is_plain(inner: Wire) -> bool:
-    """Whether beside two other keys there is an id that says nothing special, or none."""
+    """Whether beside two other keys there is an ordinary id, or none."""
     id = inner.get("id")
     if id is None:
         return len(inner) == 2
@@ -236,7 +236,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def _read_answer(response: Wire) -> tuple[str, bool, Wire]:
-    """The text, whether it tells of a failure, and the notes."""
+    """The text, whether it reports a failure, and the notes."""
     error = response.get("error")
     failed = error is not None and error is not False and (bool(error) or len(response) == 1)
     if len(response) == 1:
@@ -268,7 +268,7 @@ def _as_it_was(text: str, spelling: Wire) -> Wire | None:
 
 
 def _read_response(value: Any, path: str = "") -> Attrs:
-    """What the notes say is in the `raw`, as it is in that of a block."""
+    """The content of the notes is in the `raw`, as it is in that of a block."""
     text, is_error, spelling = _read_answer(require(value, dict, path))
     content = (TextBlock(text),) if text else ()
     noted = {"raw": {NAME: {FORM: {"said": spelling}}}} if spelling and text else {}
@@ -352,7 +352,7 @@ def _result(key: str, *fields: Field, silent: tuple[str, ...] = ()) -> Table:
 
 _RESULT_ATTRS = ("content", "is_error")
 _TOOL_NAMES = {"functionResponse": "name", "toolResponse": "toolType"}
-"""Where a result says the name of its tool."""
+"""The places of a tool's name in a result."""
 _RESPONSE = together(("response", "parts"), _RESULT_ATTRS, _read_result, _write_result)._replace(
     fill=lambda _: {"output": ""}
 )
@@ -443,7 +443,7 @@ def write_result(block: ToolResultBlock, turn: Turn) -> Wire | None:
 _BARE = astuple(TextBlock(""))[1:]
 _FORM = frozenset({FORM})
 _USUAL = frozenset({"said", "paired"})
-"""Of the form of a result that has nothing else to say."""
+"""The spelling of an ordinary result."""
 
 
 def _write_any_result(block: ToolResultBlock, turn: Turn) -> Wire | None:

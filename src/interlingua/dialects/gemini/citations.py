@@ -112,7 +112,7 @@ def spots_of(parts: list[Any]) -> list[Spot]:
 def locate(
     spots: list[Spot], start: int | None, end: int | None, part: int | None = None
 ) -> Span | None:
-    """Where bytes `start` to `end` are; None where no single text has them."""
+    """The span of bytes `start` to `end`; None if no single text has them."""
     if part is not None:
         found = [_within(spot, start, end, 0) for spot in spots if spot.part == part]
     elif start is None and end is None:
@@ -154,7 +154,7 @@ Found = list[tuple[int, Citation]]
 def read_citations(
     candidate: Wire, blocks: list[Block], parts: list[Any], preserved: Preserved
 ) -> list[Block]:
-    """The blocks with their citations; what is left of the metadata is kept."""
+    """The blocks with their citations; the rest of the metadata is preserved."""
     spots = spots_of(parts)
     cited: dict[int, list[Citation]] = {}
     for key, read in (("groundingMetadata", _read_supports), ("citationMetadata", _read_sources)):
@@ -286,7 +286,7 @@ _Words = tuple[str | None, str | None]
 
 
 def _inside(chunk: Any) -> tuple[str, Wire, tuple[str, str]] | None:
-    """What a chunk says of its kind: under which key, and the keys of address and title there."""
+    """A chunk's kind: its key, and the keys of address and title there."""
     for key, inner in chunk.items() if type(chunk) is dict else ():
         if key in _KEYS and type(inner) is dict:
             return key, inner, _KEYS[key]
@@ -386,7 +386,7 @@ class _Citing:
                 entry.chunks = [*(entry.chunks or ()), index]
 
     def metadata(self) -> Wire:
-        """What the candidate says of them."""
+        """The candidate's citations."""
         out: Wire = {}
         if self._supports:
             out["groundingMetadata"] = {"groundingSupports": _written(self._supports, SUPPORT)}
@@ -397,7 +397,7 @@ class _Citing:
         return out
 
     def _span(self, citation: Citation, spot: Spot | None) -> Span | None:
-        """Where it is; a place that the text does not have is reported."""
+        """Its span; a position that the text does not have is reported."""
         points = range(0 if spot is None else len(spot.text) + 1)
         offsets = [at if at in points else None for at in (citation.start, citation.end)]
         start, end = offsets
@@ -440,7 +440,7 @@ def _same_span(one: Citation, other: Citation) -> bool:
 def write_citations(
     blocks: tuple[Block, ...], turn: Turn, parts: list[Wire], own_raw: Wire
 ) -> Wire:
-    """What a candidate says of the citations of all its blocks, beside what was kept of it."""
+    """The candidate's members for the citations of all its blocks, with the preserved data."""
     chunks = raw_inside(own_raw, "groundingMetadata").get("groundingChunks")
     citing = _Citing(parts, chunks, _named(blocks), turn.recorder)
     for block, part in zip(blocks, turn.placed, strict=True):
@@ -450,14 +450,14 @@ def write_citations(
 
 
 def _named(blocks: tuple[Block, ...]) -> int:
-    """How many chunks there would be if each that a citation names were there."""
+    """The number of chunks if each that a citation names were there."""
     notes = [note for block in blocks if type(block) is TextBlock for note in block.citations]
     named = [spelling_of(NAME, note.raw).get("chunk") for note in notes]
     return max([index + 1 for index in named if type(index) is int and index < _MOST], default=0)
 
 
 _MOST = 1000
-"""So many chunks may be named; nobody sends as many."""
+"""The most chunks that may be named; no service sends as many."""
 
 
 def _written(found: list[tuple[Entry, Wire]], table: Table) -> list[Wire]:

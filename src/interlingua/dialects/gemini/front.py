@@ -108,7 +108,7 @@ def _repeats_field(raw: Any) -> bool:
 
 
 def _to_count(body: bytes) -> bytes:
-    """A request may be wrapped; its model is said by the path already."""
+    """A request may be wrapped; the path already has its model."""
     wire: Any = msgspec.json.decode(body)
     inner = wire.get("generateContentRequest") if isinstance(wire, dict) else None
     if not isinstance(inner, dict):

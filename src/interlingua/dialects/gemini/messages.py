@@ -1,8 +1,7 @@
 """Contents, to messages and back: one message for a turn, one for every tool's result; and their
 parts, to blocks and back.
 
-How a content was spelled is kept with its first message. Words of it that reading again cannot
-tell:
+The spelling of a content is preserved with its first message. Its words:
 
     role    another word than `user` or `model`
     apart   a new content began here, though the one before is of the same role
@@ -121,7 +120,7 @@ def _read_several(part: Wire, kinds: list[str], calls: Calls) -> list[Block]:
 
 
 def write_parts(message: Message, turn: Turn, parts: list[Wire]) -> int:
-    """Add a message's parts to those of its content; gives how many blocks were said."""
+    """Add a message's parts to those of its content; returns the number of blocks written."""
     count = 0
     for block in message.content:
         part = WRITERS[type(block)](block, turn)
@@ -235,7 +234,7 @@ def _of_role(preserved: Preserved) -> Raw | None:
 
 
 def read_system(system: Any) -> Message:
-    """`systemInstruction`: a content whose role says nothing, or a string."""
+    """`systemInstruction`: a content whose role is ignored, or a string."""
     preserved = Preserved()
     if type(system) is str:
         preserved.spelling["string"] = True
@@ -264,7 +263,7 @@ def finish_content(role: str | None, parts: list[Wire], own_raw: Wire) -> Wire:
 
 
 def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> tuple[Any, list[Wire]]:
-    """The instructions at the start, None where there are none, and the contents."""
+    """The instructions at the start, None if there are none, and the contents."""
     first = leading(messages, NAME)
     turn = Turn(recorder)
     system = _write_system(messages[:first], turn) if first else None
@@ -352,7 +351,7 @@ def spelled_role(role: str, own_raw: Wire) -> str | None:
 
 
 def report_message(message: Message, recorder: LossRecorder) -> Wire:
-    """Report what a content has no place for; gives what was kept of it."""
+    """Report the losses of a content; returns its preserved data."""
     report_beside(message, recorder)
     return raw_of(NAME, message.metadata.provider_raw)
 

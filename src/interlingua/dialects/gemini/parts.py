@@ -71,7 +71,7 @@ _UNTHOUGHT = Field(
 
 
 def part_table(cls: type[Any], *fields: Field, silent: tuple[str, ...] = ()) -> Table:
-    """A part that is no thought; it may say so."""
+    """A part that is not a thought; it may be marked as none."""
     return Table(cls, *fields, _UNTHOUGHT, silent=silent, also_named=snake_case)
 
 
@@ -158,7 +158,7 @@ def kind_of(media_type: str | None, uri: str = "") -> type[MediaBlock]:
 
 
 def _source(key: str, read: Any) -> Field:
-    """Where the bytes are."""
+    """The source of the bytes."""
     return Field(
         key,
         ("source",),
@@ -202,7 +202,7 @@ _RAWS = {
     name: read_media({name: {typed: "", where: ""}}, key, Preserved()).raw
     for name, (key, typed, where) in STYLES.items()
 }
-"""How each of them is spelled."""
+"""The spellings of each source."""
 
 
 def quick_media(inner: Any, part: Wire, name: str, calls: Any) -> MediaBlock | None:
@@ -274,7 +274,7 @@ def _write(block: MediaBlock, key: str, uri: str, recorder: LossRecorder) -> Wir
 
 
 def _type_was_absent(block: MediaBlock, own_raw: Wire, uri: str) -> bool:
-    """Whether the wire had no type, and needs none to say what it is."""
+    """Whether the wire had no type, and needs none for its kind."""
     return was_absent(own_raw, "mimeType") and (not uri or kind_of(None, uri) is type(block))
 
 

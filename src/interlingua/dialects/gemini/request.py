@@ -3,7 +3,7 @@ that names the model too has `model` in its spelling.
 
 Tools: function declarations, which come several to an entry, and tools that are built in.
 
-How entries were spelled is kept with the tools. Words that reading again cannot tell:
+The spelling of entries is preserved with the tools. Its words:
 
     apart   a new entry began here, though the tool before is a function too
     with    this tool stood in one entry with the one before
@@ -11,8 +11,8 @@ How entries were spelled is kept with the tools. Words that reading again cannot
     google  schemas that were in Google's own language, an older OpenAPI's, by the key for JSON
             Schema; the schema itself where JSON Schema spells it otherwise
 
-That language spells types in capitals, says `nullable` for a type that may be null, and counts as
-strings. The schema that was read is written back while it still says the same."""
+Its schemas spell types in capitals, have `nullable` for a type that may be null, and counts as
+strings. The schema that was read is written back as long as it is equivalent."""
 
 from __future__ import annotations
 
@@ -354,7 +354,7 @@ def _report_near(value: Any, written: Any, names: tuple[str, ...], recorder: Los
 
 
 def _read_logprobs(wire: Wire) -> Reading:
-    """Only where they are asked for; anything else stays as it is."""
+    """Only if they were requested; any other value is preserved."""
     if wire.get("responseLogprobs") is not True:
         return {}
     return {"logprobs": require(wire.get("logprobs", 0), int, ".logprobs")}

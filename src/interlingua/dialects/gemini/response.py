@@ -145,7 +145,7 @@ BODY = Table(
     beside=("candidates", "usageMetadata"),
     also_named=snake_case,
 )
-"""What a response says of its first answer, beside the candidates."""
+"""Members of a response for its first answer, beside the candidates."""
 CANDIDATE = Table(
     None, beside=("index", "content", "finishReason", *_METADATA), also_named=snake_case
 )
@@ -371,7 +371,7 @@ _TOKENS, _CHOSEN, _TOPS, _SUM = (
 _NAMES = {"logProbability": "logprob", "tokenId": "token_id"}
 _WIRE_NAMES = {name: key for key, name in _NAMES.items()}
 _STEP = "step"
-"""What the list of other tokens says beside them, in a token."""
+"""Members of a token in the list of other tokens."""
 
 
 def _read_tokens(preserved: Preserved) -> tuple[JsonObject, ...]:

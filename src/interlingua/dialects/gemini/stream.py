@@ -56,7 +56,7 @@ _NOTHING: Wire = {"role": MODEL, "parts": [{"text": ""}]}
 """The content of a frame that only ends a candidate."""
 _END = "STOP"
 _BLOCKED = "BLOCKED_REASON_UNSPECIFIED"
-"""Without a reason a stream that has no answer would seem to be cut."""
+"""Without a reason a stream without an answer would look cut."""
 
 
 class ForeignWriter(stream_writer.ForeignWriter):
@@ -125,7 +125,7 @@ class ForeignWriter(stream_writer.ForeignWriter):
         return frames
 
     def _end(self, choice: int, candidate: Wire, message: Message, recorder: LossRecorder) -> None:
-        """What is left to say of a candidate: all of it, if nothing was."""
+        """The rest of a candidate: all of it, if nothing was written yet."""
         content = candidate.get("content")
         if choice in self._queues or not content or not content.get("parts"):
             candidate["content"] = {**(content or {}), **_NOTHING}
@@ -147,7 +147,7 @@ class ForeignWriter(stream_writer.ForeignWriter):
 
 
 def _blanks_of(response: Response) -> list[Block]:
-    """Texts that say nothing, which open no block of a stream."""
+    """Empty texts, which open no block of a stream."""
     messages = (response.message, *response.alternatives)
     return [block for each in messages for block in each.content if _is_blank(block)]
 
@@ -168,7 +168,7 @@ def _is_blank(block: Any) -> bool:
 # -- one answer -----------------------------------------------------------------------------------
 
 _EMPTY: tuple[Wire, ...] = ({"text": ""}, {"text": "", "thought": True})
-"""An empty piece of each kind of block that is told in pieces."""
+"""An empty piece of each kind of block that is streamed in pieces."""
 
 
 class _ChoiceQueue(stream_writer.BlockQueue[OpenBlock]):
@@ -177,7 +177,7 @@ class _ChoiceQueue(stream_writer.BlockQueue[OpenBlock]):
         self._choice = choice
         self._about = about
         self._last: Wire | None = None
-        """The text that was said last, as an empty piece."""
+        """The last text, as an empty piece."""
         self._written: set[int] = set()
         self._turn = Turn(_QUIET, model=True, cites=True)
 
@@ -187,7 +187,7 @@ class _ChoiceQueue(stream_writer.BlockQueue[OpenBlock]):
         return [] if kind is None else self._write_text(open_block, block.text)
 
     def _first(self, open_block: OpenBlock, text: str) -> list[Frame]:
-        """It may have to be kept apart from the text before."""
+        """It may have to be separated from the text before."""
         if open_block.kind is None:
             return []
         open_block.length += len(text)
@@ -198,7 +198,7 @@ class _ChoiceQueue(stream_writer.BlockQueue[OpenBlock]):
         return [frame]
 
     def _end(self, open_block: OpenBlock, block: Block) -> list[Frame]:
-        """What was not said in pieces, and the end."""
+        """The rest that was not streamed in pieces, and the end."""
         part = WRITERS[type(block)](block, self._turn)
         frames: list[Frame] = []
         if part is not None and open_block.kind is None:
@@ -219,7 +219,7 @@ class _ChoiceQueue(stream_writer.BlockQueue[OpenBlock]):
         return [*frames, *self._close(open_block)]
 
     def _whole(self, open_block: OpenBlock, part: Wire, apart: bool) -> Frame:
-        """A frame of one part, and an empty one before it where it has to be kept apart."""
+        """A frame of one part, and an empty one before it if it has to be separated."""
         self._written.add(open_block.index)
         return json_frame(None, self._wire(*[self._last or {}] if apart else [], part))
 
@@ -231,7 +231,7 @@ class _ChoiceQueue(stream_writer.BlockQueue[OpenBlock]):
         return self._seen - self._written
 
     def report_partial(self, partial: Message, recorder: LossRecorder) -> None:
-        """What was said before a stream broke off is no loss, all else is."""
+        """Before a stream broke off, the frames written so far lose nothing; all else is lost."""
         turn = Turn(recorder, model=True, cites=True)
         for block, was_written in self._with_turns(partial):
             if was_written:
@@ -433,7 +433,7 @@ class StreamReader:
     # -- the whole --------------------------------------------------------------------------------
 
     def _response(self) -> Response:
-        """What reading the whole answer gives."""
+        """The response as the reader reads the whole answer."""
         wire = dict(self._body)
         if self._candidates:
             wire["candidates"] = [each.whole() for _, each in sorted(self._candidates.items())]

@@ -1,5 +1,5 @@
-"""A candidate while a stream tells it. It is put together as the wire would have it whole, and read
-as such, so that both ways give the same value.
+"""A candidate under assembly. It is put together as the whole wire would have it, and read as such,
+so that both ways give the same value.
 
 Neighbouring texts of one kind are one block. A block of its own is a text that comes with its
 signature (a signed part is not joined with an unsigned one), with anything that only this wire
@@ -53,7 +53,7 @@ class Run(msgspec.Struct):
     kind: type[Text]
     event: Any
     thought: Any
-    """What frames say that go on with it."""
+    """Members of frames that continue it."""
     pieces: list[str] = []
     sealed: bool = False
 
@@ -83,7 +83,7 @@ class Candidate:
     def _begin_frame(self) -> None:
         self._events: list[Event] = []
         self._before: type[Block] | None = None
-        """What the part before was, of the same frame."""
+        """The part before it, in the same frame."""
 
     # -- frames -----------------------------------------------------------------------------------
 
@@ -111,7 +111,7 @@ class Candidate:
         return self._events
 
     def read_usual(self, numbered: bool) -> None:
-        """What a frame says beside a piece of text, where it says nothing unusual."""
+        """Reads the members beside a piece of text in an ordinary frame."""
         self.finished = False
         assert self._content is not None
         self._content["role"] = MODEL
@@ -238,7 +238,7 @@ class Candidate:
         return self._wire if self._content is None else {**self._wire, "content": self._content}
 
     def end(self, message: Message) -> list[Event]:
-        """The ends of what is still open; `message` is all of it."""
+        """The ends of open blocks; `message` is all of it."""
         self._begin_frame()
         self._end_pieced()
         if self.run is not None:
@@ -272,7 +272,7 @@ def goes_on(call: Wire) -> bool:
 
 
 class PiecedCall(msgspec.Struct):
-    """A call that is still being told: its first state, and the arguments so far."""
+    """A call under assembly: its first state, and the arguments so far."""
 
     index: int
     block: ToolUseBlock
@@ -281,7 +281,7 @@ class PiecedCall(msgspec.Struct):
     _pieces: dict[str, list[str]] = {}
 
     def add(self, call: Wire) -> None:
-        """A piece. What names no place, or no value, says nothing."""
+        """A piece. Without a path or a value it is ignored."""
         whole_args = look(call, "args")
         if type(whole_args) is dict:
             self.args.update(whole_args)
@@ -310,7 +310,7 @@ class PiecedCall(msgspec.Struct):
 
 
 def put(args: Wire, path: str, value: Any) -> None:
-    """Put a value into arguments; a path that leads nowhere is none."""
+    """Put a value into arguments; a path that leads nowhere is ignored."""
     steps: list[str | int] = [
         int(number) if number else name or single or double
         for name, number, single, double in _STEP.findall(path)
@@ -335,7 +335,7 @@ def put(args: Wire, path: str, value: Any) -> None:
 
 
 def merge(known: Wire, update: Wire, apart: frozenset[str]) -> None:
-    """Later values stand, but a null does not undo what was said before."""
+    """Later values win, but a null does not erase an earlier value."""
     for key, value in update.items():
         if key in apart:
             continue
@@ -347,12 +347,13 @@ def merge(known: Wire, update: Wire, apart: frozenset[str]) -> None:
 
 
 def _fill(before: Wire, update: Wire) -> Wire:
-    """Empty values say nothing: a search announces itself by an empty object in every frame."""
+    """Empty values are ignored: a search announces itself by an empty object in every frame."""
     return {**before, **{key: item for key, item in update.items() if item or key not in before}}
 
 
 def _lengthen(before: Wire, update: Wire) -> Wire:
-    """Lists go on, unless they are told again from their start. The lists of `before` are ours."""
+    """Lists are extended, unless they are sent again from their start. The lists of `before` are
+    ours."""
     joined = {**before, **update}
     for key, item in update.items():
         known = before.get(key)

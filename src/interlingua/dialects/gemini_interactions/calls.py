@@ -37,7 +37,7 @@ from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolResult
 from interlingua.model.reasons import because
 
 PART = "$part"
-"""What a part of a summary says beside its text, or all of one that is no text."""
+"""Members of a summary's part beside its text, or all of a part without text."""
 THOUGHT_STEP = Table(
     ThinkingBlock,
     plain("signature", "signature", str, blank=True),
@@ -232,7 +232,7 @@ def put_output(out: Wire, block: ToolResultBlock, own_raw: Wire, recorder: LossR
 
 
 def _text_of(content: tuple[Block, ...]) -> str | None:
-    """The text that a string can say as well. An empty one would say that there is nothing."""
+    """The text that a string can express as well. An empty one would mean that there is none."""
     if len(content) != 1:
         return None
     only = content[0]
@@ -241,7 +241,7 @@ def _text_of(content: tuple[Block, ...]) -> str | None:
 
 
 def _json_of(text: str) -> Any:
-    """The JSON that a text was made of, while it still says that."""
+    """The JSON that a text was made of, as long as it still matches."""
     try:
         value = decode_quickly(text)
     except ValueError:

@@ -60,7 +60,7 @@ _repeated = msgspec.json.Decoder(Repeated)
 
 
 class Members(Filler):
-    """When it was, and what it goes on from."""
+    """The creation time, and the interaction that it continues."""
 
     def __init__(self, request: bytes) -> None:
         super().__init__(request)

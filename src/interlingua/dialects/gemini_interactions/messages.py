@@ -1,10 +1,10 @@
 """Steps to messages and back. What a model did in a row is one message, whatever steps it took;
 what the user gave is a message for each step, and so is each result of a function.
 
-How the wire drew its steps no block can tell. Words for it in the spelling of a message: `bare`
-(content that stands among steps), `within` (more of the `user_input` before it), `among` (a result
-that stands in one) and `empty` (outputs that say nothing, and how many blocks come before each).
-On a block: `apart` (a new `model_output` behind another).
+Blocks cannot express how the wire split its steps. Its spelling words: on a message `bare` (content
+that stands among steps), `within` (more of the `user_input` before it), `among` (a result that
+stands in one) and `empty` (outputs without content, and how many blocks come before each); on a
+block `apart` (a new `model_output` behind another).
 
 The older revision has turns with a role in place of steps, and an answer is a list of content. A
 message that was such a turn has `turn` in its spelling: `text`, `parts`, or `unknown`."""
@@ -72,7 +72,7 @@ from interlingua.model.reasons import because
 _MADE = MessageMetadata(protocol=NAME)
 _CONTENT = frozenset({"text", *MEDIA})
 _INPUTS = frozenset({USER_INPUT, RESULT, *_CONTENT})
-"""What comes from the user; all else is a model's."""
+"""The steps of the user; all others are a model's."""
 _OUTPUT = frozenset({"type", "content"})
 _TURN = frozenset({"role", "content"})
 _USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
@@ -142,7 +142,7 @@ class Run:
         self._after_output = True
 
     def message(self, preserved: Preserved | None = None) -> Message:
-        """All of them as one message; `kept` is what its turn says besides."""
+        """All of them as one message; `kept` is the preserved data of its turn."""
         raw: Raw | None = {NAME: {"$form": {"empty": self.empty}}} if self.empty else None
         if preserved is not None:
             raw = preserved.raw(NAME)
@@ -167,7 +167,7 @@ def _with_step(block: Block, beside: Wire, apart: bool) -> Block:
 
 
 def read_answer(steps: list[Any]) -> Message:
-    """The steps of an answer. What a user said is no part of one, though it may be repeated."""
+    """The steps of an answer. User steps are no part of one, though they may be repeated."""
     run, index = Run(), 0
     try:
         for step in steps:
@@ -248,7 +248,7 @@ def read_steps(steps: list[Any]) -> list[Message]:
 
 
 def _read_user_step(step: Wire) -> list[Message]:
-    """What the user gave: a step of it, a result, or content that stands alone."""
+    """The user's input: a step of it, a result, or content that stands alone."""
     kind = step["type"]
     if kind == RESULT:
         return [Message.of_result(read_result(step))]
@@ -273,7 +273,7 @@ def _read_user_step(step: Wire) -> list[Message]:
 
 
 def _read_turn(turn: Wire) -> list[Message]:
-    """A turn with a role. One of a role that we do not know is kept as it is."""
+    """A turn with a role. An unknown role is preserved."""
     preserved, content, role = Preserved(spelling={"turn": "parts"}), turn.get("content"), _USER
     if turn.get("role") is not None:
         known = ROLES.read(require(turn["role"], str, ".role"))
@@ -549,7 +549,7 @@ def _turn_parts(message: Message, recorder: LossRecorder) -> list[Wire]:
 
 
 def _is_short(messages: tuple[Message, ...], shape: Any) -> bool:
-    """Whether a conversation is no more than what a user says first."""
+    """Whether a conversation is only one input of the user."""
     if len(messages) != 1 or shape not in ("text", "content", "one"):
         return not messages and shape == "text"
     only = messages[0]

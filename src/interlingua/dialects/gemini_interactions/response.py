@@ -153,7 +153,7 @@ PROMPT, CACHED = "total_input_tokens", "total_cached_tokens"
 OUTPUT, THOUGHT = "total_output_tokens", "total_thought_tokens"
 TOTAL, TOOLS = "total_tokens", "total_tool_use_tokens"
 OLD_THOUGHT = "total_reasoning_tokens"
-"""What SDK 1.55.0 (2025-12) calls the tokens of thoughts."""
+"""The key for tokens of thoughts in SDK 1.55.0 (2025-12)."""
 _MODALITIES: TwoWay[str, str] = TwoWay({word: word for word in MODALITIES})
 COUNTS = Counts(
     *(PROMPT, CACHED, OUTPUT, THOUGHT, TOTAL, TOOLS),
@@ -213,7 +213,7 @@ def _read(wire: Wire) -> Response:
 
 
 def read_interaction(wire: Wire) -> Response:
-    """A response that is no error body; also what a stream tells of one."""
+    """A response that is no error body; also the assembled one of a stream."""
     preserved, found = Preserved(), list[Diagnostic]()
     body = BODY.read(wire, preserved)
     message = _read_content(wire, preserved)

@@ -90,7 +90,7 @@ _PIECES: tuple[Wire, ...] = (
 )
 _OLD_STARTS = (f'"{OLD_FRAMES[CREATED]}"', f'"{OLD_FRAMES[START]}"', f'"{OLD_FRAMES[DELTA]}"')
 _BARE = frozenset({"type", "text", "annotations", "summary", "signature", "content"})
-"""What a step may say after its start."""
+"""Members that a step may have after its start."""
 _TOO_LATE = because("stream_too_late")
 _QUIET = quiet(NAME)
 
@@ -112,9 +112,9 @@ class ForeignWriter(PieceWriter):
         super()._begin_anew()
         self._steps = 0
         self._cited = 0
-        """The citations that were said of the open text."""
+        """The citations written for the open text."""
         self._late: dict[int, list[str]] = {}
-        """What blocks have to say at their start, and was not known by then."""
+        """Members of block starts that became known only later."""
 
     # -- messages ---------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class ForeignWriter(PieceWriter):
         return self._whole(open_block, block)
 
     def _whole(self, open_block: OpenBlock, block: Any) -> list[Frame]:
-        """A block that is told at once. What an output shows is a piece of it."""
+        """A block that is written at once. Media of an output is a piece of it."""
         self._current = None
         step = None if block is None else _step_of(block)
         if step is None:
@@ -393,7 +393,8 @@ class StreamReader:
         return events
 
     def _response(self) -> Response:
-        """What reading the whole answer gives. A snapshot at the end fills gaps only."""
+        """The response as the reader reads the whole answer. A snapshot at the end fills gaps
+        only."""
         interaction = dict(self._wire or {})
         run = Run()
         for step in self._steps:
@@ -507,6 +508,6 @@ _STEPS: dict[str, Callable[[StreamReader, Any], list[Event]]] = {
     COMPLETE: StreamReader._completed,
     ERROR: StreamReader._error,
 }
-"""By the type of the frame; no events for one that said nothing."""
+"""By the type of the frame; no events for frames without content."""
 _STEPS |= {old: _STEPS[name] for name, old in OLD_FRAMES.items()}
 _STEPS[OLD_FRAMES[START]] = StreamReader._start_content

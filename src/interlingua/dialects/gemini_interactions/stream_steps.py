@@ -27,18 +27,19 @@ from interlingua.streams.frames import MANY, thin
 
 
 class Step:
-    """One step: how it began, and what came since. It tells its blocks, numbered by `number`."""
+    """One step under assembly: its start, and its pieces. It emits events of its blocks, numbered
+    by `number`."""
 
     def __init__(self, wire: Wire, number: Callable[[], int]) -> None:
         self.wire = dict(wire)
         self.number = number
 
     def begin(self) -> list[Event]:
-        """What its start says."""
+        """The events of its start."""
         return []
 
     def read_delta(self, delta: Wire) -> list[Event]:
-        """What a piece says; nothing for one that we do not know."""
+        """The events of a piece; none for an unknown one."""
         return []
 
     def end(self, found: list[Diagnostic]) -> list[Event]:
@@ -50,7 +51,7 @@ class Step:
 
 
 class OutputStep(Step):
-    """What a model says and shows. Its text is open as long as nothing else comes."""
+    """Text and media of a model. Its text is open as long as nothing else comes."""
 
     def __init__(self, wire: Wire, number: Callable[[], int]) -> None:
         super().__init__(wire, number)
@@ -263,7 +264,7 @@ def _read(wire: Wire) -> list[Block]:
 
 
 def _end_of(index: int, block: Block, has_pieces: bool) -> list[Event]:
-    """The end of a block. A call that came whole is told in one piece by then."""
+    """The end of a block. A whole call is emitted in one piece by then."""
     end = end_of_block(index, block)
     if type(block) is not ToolUseBlock or has_pieces or not block.input:
         return [end]

@@ -155,7 +155,7 @@ def _read_text(part: Wire) -> TextBlock:
 
 
 def read_content(part: Any) -> Block:
-    """A piece of content; one that we do not know is kept as it is."""
+    """A piece of content; an unknown one is preserved."""
     kind = require(part, dict).get("type")
     if kind == "text":
         return read_text(part)
@@ -185,7 +185,7 @@ def _write_text(block: TextBlock, recorder: LossRecorder) -> Wire:
 
 
 def dressed(out: Wire, block: Any, recorder: LossRecorder) -> Wire:
-    """A part with what was kept of it."""
+    """A part with its preserved data."""
     if block.raw is not None:
         restore_raw(out, block, block.raw, recorder)
         out.pop(STEP, None)
@@ -243,11 +243,11 @@ WRITERS: dict[type[Block], Any] = {
     **dict.fromkeys((ImageBlock, AudioBlock, VideoBlock), _write_media),
     DocumentBlock: _write_document,
 }
-"""What has a place among content, and how it is written."""
+"""Writers of the blocks that content may hold."""
 
 
 def write_content(block: Block, recorder: LossRecorder) -> Wire | None:
-    """None for what has no place here."""
+    """None for blocks that content cannot hold."""
     write = WRITERS.get(type(block))
     if write is None:
         recorder.dropped(block, because("content_unsupported"))

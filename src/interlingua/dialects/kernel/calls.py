@@ -24,13 +24,13 @@ from interlingua.model.tools import ToolDefinition
 
 
 DEFAULT_SCHEMA: Wire = {"type": "object", "properties": {}}
-"""Of a tool that has none, where the wire demands one."""
+"""For a tool without one, if the wire requires one."""
 TEXT_SCHEMA: Wire = {
     "type": "object",
     "properties": {"input": {"type": "string"}},
     "required": ["input"],
 }
-"""Of a tool that takes free text, where tools take objects alone."""
+"""For a tool that takes free text, if the wire's tools take objects alone."""
 
 _UNKNOWN = Table(ToolDefinition, silent=("name", "executor", "kind"))
 
@@ -40,7 +40,7 @@ def is_function(tool: ToolDefinition) -> bool:
 
 
 def schema_of(tool: ToolDefinition) -> Wire:
-    """What a tool without a schema takes."""
+    """The schema of a tool, or the default one."""
     return TEXT_SCHEMA if tool.kind == "custom" else DEFAULT_SCHEMA
 
 
@@ -56,7 +56,7 @@ def read_function(wire: Any, table: Table, dialect: str) -> ToolDefinition:
 def write_function(
     tool: ToolDefinition, table: Table, recorder: LossRecorder, reason: Reason
 ) -> Wire | None:
-    """`reason` is why tools of others that are no functions cannot be said."""
+    """`reason` is why other vendors' tools that are not functions are dropped."""
     if not is_function(tool):
         return write_unknown(tool, recorder, reason)
     if tool.kind == "custom":
@@ -65,7 +65,7 @@ def write_function(
 
 
 def write_unknown(tool: ToolDefinition, recorder: LossRecorder, reason: Reason) -> Wire | None:
-    """A tool that nobody knows, as it came."""
+    """An unknown tool, unchanged."""
     own_raw = tool.raw.get(recorder.dialect) if tool.raw is not None else None
     if tool.kind != "unknown" or type(own_raw) is not dict:
         recorder.lost(tool, None, reason)
@@ -77,7 +77,7 @@ def write_unknown(tool: ToolDefinition, recorder: LossRecorder, reason: Reason) 
 
 
 def name_of(wire: Wire) -> str:
-    """What a tool that nobody knows is called."""
+    """The name of an unknown tool."""
     kind = wire.get("type")
     return kind if type(kind) is str else ""
 
@@ -145,11 +145,12 @@ UNSIGNED = (
     lost("signature", because("call_signature")),
     lost("call_type", because("custom_call_as_function"), kind="downgraded"),
 )
-"""What a wire cannot say of a call whose arguments are an object, and that nobody signs."""
+"""Fields of a call that a wire without signatures cannot express, if its arguments are an
+object."""
 
 
 def callers_field(read: Callable[[str], str | None], write: Callable[[str], str | None]) -> Field:
-    """Who may call a tool, in the words of a dialect."""
+    """The callers of a tool, in the words of a dialect."""
 
     def read_callers(value: Any) -> Reading:
         found = [read(each) if type(each) is str else None for each in require(value, list)]
@@ -177,7 +178,7 @@ def arguments_field(
     read: Callable[[Any], Reading],
     write: Callable[[Any, LossRecorder], Any] = arguments_as_object,
 ) -> Field:
-    """The arguments of a call; without the key there are none."""
+    """The arguments of a call; without the key they are empty."""
     return Field(key, ("input", "raw_arguments"), read, write, missing={"input": {}})
 
 
@@ -190,7 +191,7 @@ def is_named(call: Wire) -> bool:
 def read_named(
     wire: Wire, table: Table, preserved: Preserved, synthetic_id: str, found: list[Diagnostic]
 ) -> Attrs:
-    """What a call says; `synthetic_id` is the id of one that has none."""
+    """The fields of a call; `synthetic_id` is its id if it has none."""
     attrs = {"id": synthetic_id, **table.read(wire, preserved)}
     text = attrs.get("raw_arguments")
     if text is not None and (mode := arguments.recover(text).mode) != "strict":
@@ -248,7 +249,7 @@ class OpenCalls:
         return None
 
     def name_of(self, id: str) -> str | None:
-        """What an open call is called."""
+        """The name of an open call."""
         return next((called for each, called in reversed(self._open) if each == id), None)
 
     def close(self, id: str) -> None:

@@ -1,4 +1,4 @@
-"""What the wires that carry Claude say alike: Anthropic's own API, and Bedrock's Converse.
+"""Shared by the wires that carry Claude: Anthropic's own API, and Bedrock's Converse.
 
 The words are those of the Python package `anthropic` 2.8.0 and of `bedrock-runtime` in botocore
 1.44.0 (both read 2026-11-15)."""
@@ -39,7 +39,7 @@ ROLES: dict[Role, str] = {
     Role.SYSTEM: "system",
     Role.DEVELOPER: "system",
 }
-"""The role of the turn in which a message is said."""
+"""The role of the turn that holds a message."""
 
 EFFORTS: dict[str, Effort] = {
     "minimal": "low",
@@ -49,11 +49,11 @@ EFFORTS: dict[str, Effort] = {
     "xhigh": "xhigh",
     "max": "max",
 }
-"""The nearest word; `none` is said by switching thinking off."""
+"""The nearest word; `none` is written by switching thinking off."""
 MODES: TwoWay[str, ReasoningMode] = TwoWay(
     {"enabled": "on", "disabled": "off", "adaptive": "adaptive", "between_tools": "between_tools"}
 )
-"""What a Claude model calls the ways to think."""
+"""Claude's words for the modes of thinking."""
 DISPLAYS: TwoWay[str, bool] = TwoWay({"summarized": True, "omitted": False})
 """Whether a Claude model shows its thinking."""
 
@@ -67,9 +67,9 @@ COMMON_STOP_REASONS: dict[str, StopReason] = {
 """The words that both have for why a message ended."""
 
 TTLS = frozenset({"5m", "1h"})
-"""For how long a cache breakpoint may be kept."""
+"""The lifetimes of a cache breakpoint."""
 LONGEST_TTL = "1h"
-"""What stands for a time that is not in `TTLS`: all others are longer than five minutes."""
+"""The substitute for a time that is not in `TTLS`: all others are longer than five minutes."""
 
 
 def stop_words(reasons: TwoWay[str, StopReason], near: Mapping[StopReason, str]) -> StopWords:
@@ -85,7 +85,7 @@ def own_stop_word(metadata: MessageMetadata, dialect: str, words: Collection[str
 
 
 def effort_word(value: Any, field: str, effort: str, recorder: LossRecorder) -> Effort | None:
-    """The word for an effort, which stands in this field; None where there is none."""
+    """The word for an effort, in this field; None if there is none."""
     word = EFFORTS.get(effort)
     if word is None:
         recorder.lost(value, field)
@@ -141,7 +141,7 @@ def report_fields(
 
 
 def time_to_live(value: Any, recorder: LossRecorder) -> str | None:
-    """For how long the breakpoint of a value is kept; None for the usual time."""
+    """The lifetime of a value's breakpoint; None for the default."""
     ttl: str | None = value.cache.ttl
     if ttl is None or ttl in TTLS:
         return ttl

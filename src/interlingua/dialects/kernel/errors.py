@@ -25,7 +25,7 @@ _NOTHING = "nothing (it is null or missing)"
 
 
 class ShapeError(Exception):
-    """Wire of the wrong shape. Whoever reads the whole of it makes a `ReadError` of it."""
+    """Wire of the wrong shape. `read_whole` makes a `ReadError` of it."""
 
     def __init__(self, path: str, expected: str, value: Any, words: str | None = None) -> None:
         """`words` name the value, where its type alone says little."""
@@ -42,7 +42,7 @@ class ShapeError(Exception):
 
 
 def unknown_word(path: str, known: Iterable[str], value: Any) -> ShapeError:
-    """The error for a value that is none of a few words."""
+    """The error for a value outside a set of words."""
     return ShapeError(path, f"one of {', '.join(known)}", value, word(value))
 
 
@@ -94,7 +94,7 @@ def scalar(wire: Wire, key: str) -> Any:
 
 
 def read_each(items: Any, path: str, read: Callable[[Any], T]) -> list[T]:
-    """`read` of every item of a list; an error says which."""
+    """`read` of every item of a list; an error has the item's path."""
     out: list[T] = []
     if type(items) is not list:
         raise ShapeError(path, "a list", items)
@@ -107,7 +107,7 @@ def read_each(items: Any, path: str, read: Callable[[Any], T]) -> list[T]:
 
 
 def at_path(path: str, read: Callable[..., T], *args: Any) -> T:
-    """What `read` gives; an error says that it is below this path."""
+    """The result of `read`; an error's path is below this one."""
     try:
         return read(*args)
     except ShapeError as error:
@@ -115,7 +115,7 @@ def at_path(path: str, read: Callable[..., T], *args: Any) -> T:
 
 
 def read_whole(what: str, read: Callable[..., T], wire: Any, *more: Any) -> T:
-    """A whole body, read: whatever is wrong with its shape is a `ReadError` that says where."""
+    """Reads a whole body: any mistake in its shape is a `ReadError` with its path."""
     if type(wire) is not dict:
         raise ReadError(what, "$", "an object", found(wire))
     try:
@@ -133,7 +133,7 @@ def is_status(value: Any) -> bool:
 
 
 def failed_answer(dialect: str, error: ProviderError) -> Response:
-    """What an error body reads as."""
+    """The response for an error body."""
     metadata = MessageMetadata(
         protocol=dialect,
         stop_reason=StopReason.ERROR,
@@ -146,7 +146,7 @@ def failed_answer(dialect: str, error: ProviderError) -> Response:
 def report_error_word(
     error: Any, word: str, kind_of: Callable[[str, str], ErrorKind], recorder: LossRecorder
 ) -> None:
-    """That an error is called by this word, where it says something else."""
+    """Report that an error has this word, if its class has another."""
     if kind_of(word, error.message) is not error.kind:
         recorder.lost(error, "kind", because("sent_as", value=word), kind="approximated")
     if error.code not in (None, word):

@@ -13,13 +13,13 @@ nulls, unknown keys, odd spellings, keys that the wire demands, losses) is done 
     options = OPTIONS.read_value(Options, wire, NAME)
     out = OPTIONS.write_value(options, recorder)
 
-`read` and `write` do the same for a part of a value, whose `raw` somebody else makes and puts back.
+`read` and `write` do the same for a part of a value, whose `raw` the caller makes and restores.
 
-**A spelling is kept only if writing what was read gives another one, and used only while reading it
-again gives the attributes beside it.** So edits win, and a dialect needs no word for any spelling.
-The price is one writing of each key that is not `plain`, when it is read.
+**A spelling is preserved only if writing the value that was read gives another one, and used only
+while reading it again gives the attributes beside it.** So edits win, and a dialect needs no word
+for any spelling. The price is one writing of each key that is not `plain`, when it is read.
 
-What a key can say, and where it goes:
+The kinds of keys:
 
     the wire has                         reading gives                     it is written back as
     -----------------------------------  --------------------------------  ------------------
@@ -75,9 +75,9 @@ class _NotOurs:
 
 
 NOT_OURS: Final = _NotOurs()
-"""What `read` gives for a value that no field can hold: it stays in `raw`."""
+"""The result of `read` for a value that no field can hold: it stays in `raw`."""
 Reading = Attrs | _NotOurs
-"""What a key says."""
+"""The attributes that a key sets."""
 QUIET: Final = Quiet("fields", None, Report("fields"))
 _ASIDE = frozenset({"raw", "provider_raw"})
 _WORDS = frozenset({str, bool})
@@ -86,7 +86,7 @@ _MOST_WORDS = 256
 _HERE: Final[tuple[str, ...]] = ()
 """The way to an object itself."""
 _SILENT: Final = object()
-"""The default of an attribute that somebody else accounts for."""
+"""The default of an attribute that another function accounts for."""
 
 
 class Field(NamedTuple):
@@ -102,15 +102,15 @@ class Field(NamedTuple):
     """The value that has the attributes to the wire's, None for nothing. It is called where one of
     the attributes says something, and tells the recorder what the wire cannot say of them."""
     fill: Callable[[Any], Any] | None = None
-    """What the wire demands where the attributes say nothing; None for nothing after all."""
+    """The required value if the attributes have none; None leaves the key out after all."""
     missing: Attrs | None = None
-    """What the key's absence, and null, say."""
+    """The attributes that the key's absence, and null, mean."""
     few: bool = False
     """Its strings and booleans are a few words: what is read of each is remembered."""
     kind: type | None = None
-    """Attribute and wire are the same, of this JSON type: neither `read` nor `write` is asked."""
+    """Attribute and wire are the same, of this JSON type: neither `read` nor `write` is called."""
     fits: Callable[[Any], bool] | None = None
-    """Of a `kind`: whether the attribute can hold this value."""
+    """With a `kind`: whether the attribute can hold this value."""
     keys: tuple[str, ...] = ()
     """Keys that hang together: `read` and `write` deal with an object of those that are there."""
     table: Table | None = None
@@ -248,17 +248,17 @@ def usual(key: str, value: Any, *, filled: bool = False) -> Field:
 
 
 def spelling(key: str) -> Field:
-    """A key that says nothing canonical, and is no loss anywhere."""
+    """A key without canonical content, which is no loss anywhere."""
     return Field(key, (), lambda _: {}, lambda _, __: None)
 
 
 def content(key: str, fill: Callable[[Any], Any]) -> Field:
-    """A key that no field holds, and that the wire demands: `fill` says what stands there."""
+    """A required key that no field holds: `fill` has its value."""
     return Field(key, (), lambda _: NOT_OURS, lambda _, __: None, fill=fill)
 
 
 Through = tuple[Callable[[Wire, Preserved], Wire], Callable[[Wire, Wire], None]]
-"""What an object goes through before it is read; and once it is written, with what was kept."""
+"""Steps for an object before it is read; and after it is written, with its preserved data."""
 
 
 def inside(key: str, *fields: Field, through: Through | None = None) -> Field:
@@ -299,12 +299,12 @@ def lost(
 
 
 class _Slot(NamedTuple):
-    """What says one attribute of a value, for writing."""
+    """The key of one attribute, for writing."""
 
     name: str
     default: Any
     key: str | None
-    """Where the attribute itself is what the wire has."""
+    """If the attribute itself is the wire's value."""
     fits: Callable[[Any], bool] | None
     field: Field | None
     outers: tuple[str, ...]
@@ -388,7 +388,7 @@ class Table:
     # -- reading ----------------------------------------------------------------------------------
 
     def read(self, wire: Wire, preserved: Preserved) -> Attrs:
-        """The attributes that an object says; what no field holds of it is in `kept`."""
+        """The attributes of an object; members that no field holds are in `kept`."""
         attrs: Attrs = {}
         if self._other_names:
             wire = self.usual(wire, preserved)
@@ -524,7 +524,7 @@ class Table:
                 preserved.mark_absent(key)
 
     def _stand_in(self, attrs: Any) -> Any:
-        """A value that has these attributes, and says nothing else."""
+        """A value with these attributes, and no others."""
         return _StandIn({**self._values, **attrs})
 
     # -- writing ----------------------------------------------------------------------------------
@@ -597,7 +597,7 @@ class Table:
         return written
 
     def _still_means(self, field: Field, old: Any, value: Any) -> bool:
-        """Whether a spelling still says what the value has."""
+        """Whether a spelling still means the value."""
         try:
             found = field.read(old)
         except ShapeError:
@@ -642,7 +642,7 @@ class _StandIn:
 
 
 class _Spelled:
-    """How an object was spelled, for those who write it again."""
+    """The spelling of an object, for writing it again."""
 
     __slots__ = ("_inside", "_spelling", "gone", "odd", "old", "own_raw")
 
@@ -651,16 +651,16 @@ class _Spelled:
         self._inside: dict[str, _Spelled] | None = None
         self._spelling = spelling = spelling_in(own_raw)
         self.old: Wire = spelling.get("as", NOTHING)
-        """What was spelled otherwise."""
+        """Spellings that differ from the writer's."""
         self.gone: Collection[str] = own_raw
-        """Keys that no field has to fill: the wire did without, or what it had was kept."""
+        """Keys that need no value: they were absent, or their value is preserved."""
         if "absent" in spelling or "spelled" in spelling:
             self.gone = {*own_raw, *spelling.get("absent", ()), *spelling.get("spelled", ())}
         self.odd = {*self.gone, *self.old} if self.old else self.gone
         """Keys that need a second look before they are written."""
 
     def spelling(self, field: Field, key: str) -> Any:
-        """How a key was spelled, if otherwise than usual."""
+        """The spelling of a key, if it is unusual."""
         old = self.old.get(key)
         if old is None and field.more is not None:
             word = self.own_raw.get(key)
@@ -694,7 +694,7 @@ def _kinds(kind: type | None) -> frozenset[type | None]:
 
 
 def _is_blank(item: Any) -> bool:
-    """Whether a value says nothing, in objects inside neither."""
+    """Whether a value is empty, with all objects inside."""
     if type(item) is dict:
         return all(
             each is None or (type(each) is dict and _is_blank(each)) for each in item.values()
@@ -730,7 +730,7 @@ def _compare(
 
 
 def _beyond(original: Wire, rewritten: Wire) -> tuple[Wire, Wire] | None:
-    """What an object says beyond another, content and nulls; None where they contradict."""
+    """The members of an object beyond another's, content and nulls; None if they contradict."""
     content: Wire = {}
     blank: Wire = {}
     if not rewritten.keys() <= original.keys():

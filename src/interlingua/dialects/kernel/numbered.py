@@ -54,11 +54,11 @@ _PIECES: dict[type[Block], Any] = {
     ToolUseBlock: ev.ToolUseInputDelta,
     CompactionBlock: lambda index, text: ev.BlockDelta(index, "text", text),
 }
-"""The event that tells a piece of a block."""
+"""The event for a piece of a block."""
 
 
 class OpenPart:
-    """A block that is being told: how it began, and what came since."""
+    """A block under assembly: its start, and its pieces."""
 
     def __init__(self, index: int, at: int, wire: Wire, block: Block) -> None:
         self.index = index
@@ -77,7 +77,7 @@ class OpenPart:
         return event
 
     def finish(self) -> tuple[Block, Diagnostic | None]:
-        """The block as reading a whole answer gives it, and what was odd about it."""
+        """The block as the reader reads a whole answer, and its oddities."""
         if type(self.block) is ToolUseBlock:
             return finish_call(self.block, self.pieces)
         return self._whole(), None
@@ -105,7 +105,7 @@ class OpenParts(Blocks, Generic[Opened]):
         return [*events, start_of_block(part.index, block)]
 
     def end(self, part: Opened) -> list[Event]:
-        """A call that came whole is told in one piece by then."""
+        """A whole call is emitted in one piece by then."""
         del self.open[part.at]
         block = self.put(part.index, *part.finish())
         end = end_of_block(part.index, block)
@@ -118,11 +118,11 @@ class OpenParts(Blocks, Generic[Opened]):
         return [event for part in list(self.open.values()) for event in self.end(part)]
 
     def response(self) -> Response:
-        """What reading the whole answer gives."""
+        """The response as the reader reads the whole answer."""
         raise NotImplementedError
 
     def partial(self, error: ProviderError) -> Message:
-        """What there is of it when the stream fails."""
+        """The partial message when the stream fails."""
         for part in self.open.values():
             self.put(part.index, part.finish()[0])
         return failed(self.response().message, error)
@@ -194,7 +194,7 @@ class NumberedReader(MessageReader[P]):
 
 TEXT, THINKING, INPUT = 0, 1, 2
 KINDS: dict[type[Block], int] = {TextBlock: TEXT, RefusalBlock: TEXT, ThinkingBlock: THINKING}
-"""Blocks that are told in pieces. All others come whole."""
+"""Blocks that are streamed in pieces. All others come whole."""
 
 
 class NumberedWriter(PieceWriter):
@@ -208,7 +208,7 @@ class NumberedWriter(PieceWriter):
     piece_keys: ClassVar[frozenset[str]]
     """Keys of parts that come in pieces."""
     pieces: ClassVar[Sequence[Wire]]
-    """How text, thinking and arguments go on, with `PIECE` where the piece stands."""
+    """The frames of text, thinking and arguments, with `PIECE` in place of the piece."""
     frames: ClassVar[tuple[str, str, str]]
     """The names of a block's start, of a delta and of its stop."""
 
@@ -217,9 +217,9 @@ class NumberedWriter(PieceWriter):
         self._count = 0
         """The number of the open block."""
         self._begun = False
-        """Whether a frame has said anything of it, pieces apart."""
+        """Whether a frame of it was written, pieces apart."""
         self._cited = 0
-        """How many of its citations were said."""
+        """How many of its citations were written."""
 
     def _open_as(self, index: int, kind: int | None = None) -> OpenBlock:
         open_block = self._current = OpenBlock(index, kind)
@@ -318,7 +318,7 @@ class NumberedWriter(PieceWriter):
 
     @abstractmethod
     def _start_of(self, part: Wire) -> Wire:
-        """What the start of a part says."""
+        """The members of a part's start."""
 
     @abstractmethod
     def _whole(self, block: Block) -> list[Frame]:
@@ -326,8 +326,8 @@ class NumberedWriter(PieceWriter):
 
     @abstractmethod
     def _citation(self, citation: Citation) -> Wire | None:
-        """The delta that says it; None where it has no place."""
+        """Its delta; None if it has no equivalent."""
 
     @abstractmethod
     def _signature(self, signature: str) -> Wire:
-        """The delta that says it."""
+        """The delta of a signature."""

@@ -1,4 +1,4 @@
-"""What only the sender understands, kept in a `raw` under the name of its dialect.
+"""Raw data: members that only the sender understands, in a `raw` under the name of its dialect.
 
     raw[name] = {<content that no field holds>, "$form": <spelling>}
 
@@ -35,18 +35,19 @@ NOTHING: Wire = {}
 """For look-ups: it is never changed."""
 FORM = "$form"
 ASIDE = frozenset({FORM, "$asides", "$beside", "$cachePoint", "$cachePoints", "$changes", "$item"})
-"""Keys of a `raw` that are none of its object: the spelling, and what stands around the object."""
+"""Keys of a `raw` that are not members of its object: the spelling, and data around the object."""
 
 
 def keep(dialect: str, rest: Wire | None, spelling: Wire | None = None) -> Raw | None:
-    """What only this dialect understands, as a `raw`: `rest` is content, `form` is spelling."""
+    """Data that only this dialect understands, as a `raw`: `rest` is content, `form` is
+    spelling."""
     if spelling:
         return {dialect: {**(rest or {}), FORM: spelling}}
     return {dialect: rest} if rest else None
 
 
 def content_of(dialect: str, raw: Raw | None) -> Wire:
-    """The content that `keep` kept for this dialect."""
+    """The content in the raw data of this dialect."""
     own_raw = raw_of(dialect, raw)
     if FORM in own_raw:
         return {key: value for key, value in own_raw.items() if key != FORM}
@@ -54,7 +55,7 @@ def content_of(dialect: str, raw: Raw | None) -> Wire:
 
 
 def raw_of(dialect: str, raw: Raw | None) -> Wire:
-    """What a dialect kept in a `raw`, spelling included."""
+    """The raw data of a dialect, spelling included."""
     own_raw = raw.get(dialect) if raw is not None else None
     return own_raw if type(own_raw) is dict else NOTHING
 
@@ -65,14 +66,14 @@ def spelling_in(own_raw: Wire) -> Wire:
 
 
 def spelling_of(dialect: str, raw: Raw | None) -> Wire:
-    """The spelling that `keep` kept for this dialect."""
+    """The spelling in the raw data of this dialect."""
     own_raw = raw.get(dialect) if raw is not None else None
     spelling = own_raw.get(FORM) if type(own_raw) is dict else None
     return spelling if type(spelling) is dict else NOTHING
 
 
 def raw_inside(own_raw: Wire, key: str) -> Wire:
-    """What was kept of an object inside."""
+    """The raw data of an object inside."""
     if not own_raw:
         return own_raw
     rest, spelling = own_raw.get(key), spelling_in(own_raw).get("inside", NOTHING).get(key)
@@ -81,7 +82,7 @@ def raw_inside(own_raw: Wire, key: str) -> Wire:
 
 
 def was_absent(own_raw: Wire, key: str) -> bool:
-    """Whether the wire had no such key, or one that said nothing."""
+    """Whether the wire had no such key, or an empty one."""
     if not own_raw:
         return False
     spelling = spelling_in(own_raw)
@@ -89,7 +90,7 @@ def was_absent(own_raw: Wire, key: str) -> bool:
 
 
 class Preserved(msgspec.Struct):
-    """What no field holds of one object, while it is being read."""
+    """Collects the members that no field holds, while an object is read."""
 
     rest: Wire = {}
     spelling: Wire = {}
@@ -142,7 +143,7 @@ class Preserved(msgspec.Struct):
             self.spelling.setdefault("whole", []).append(key)
 
     def add_others(self, wire: Wire, taken: Collection[str], known: Collection[str] = ()) -> None:
-        """Every key but those taken; a known one that is empty says nothing."""
+        """Every key but those taken; an empty known one is spelling."""
         for key, value in wire.items():
             if key not in taken:
                 if key in known and (value == "" or value == [] or value == {}):
@@ -159,7 +160,7 @@ class Preserved(msgspec.Struct):
             self.absorb(key, inner)
 
     def keep_spelling(self, key: str, value: Any) -> None:
-        """A key that says nothing."""
+        """Preserve a key without content."""
         self.spelling.setdefault("spelled", {})[key] = value
 
     def keep_respelled(self, key: str, value: Any) -> None:
@@ -177,7 +178,7 @@ class Preserved(msgspec.Struct):
                 self.mark_absent(key)
 
     def complete(self, key: str, content: Wire, blank: Wire) -> None:
-        """What an object says beyond what a field says of it."""
+        """Preserve the members of an object that its field does not cover."""
         if content:
             self.rest[key] = content
         if blank:
@@ -185,7 +186,7 @@ class Preserved(msgspec.Struct):
         self.spelling.setdefault("part", []).append(key)
 
     def absorb(self, key: str, inner: Preserved) -> None:
-        """What was kept of an object inside."""
+        """Add the raw data of an object inside."""
         if inner.rest:
             self.rest[key] = inner.rest
         if inner.spelling:
@@ -198,7 +199,7 @@ class Preserved(msgspec.Struct):
 
 
 def fill(out: Wire, own_raw: Wire, fillers: Mapping[str, Any]) -> Wire:
-    """Add what the wire demands, or what it had there itself, but for keys that it did without."""
+    """Add required members, or the wire's own values for them, except keys that were absent."""
     spelling = spelling_in(own_raw)
     gone, spelled = spelling.get("absent", ()), spelling.get("spelled", NOTHING)
     for key, value in fillers.items():
@@ -244,7 +245,7 @@ def restore(out: Wire, own_raw: Wire, fillers: Mapping[str, Any] = NOTHING) -> W
 
 
 _MORE = frozenset({"part", "inside", "named", "$keys"})
-"""Words that say more than which keys say nothing."""
+"""Spelling words beyond absent keys."""
 
 
 def _spell(out: Wire, spelled: Wire, parts: Collection[str]) -> Wire:
@@ -272,7 +273,8 @@ def _complete(out: Wire, key: str, item: Wire) -> None:
 
 
 def _merged_at(preserved: Any, written: Any, parts: list[str]) -> Any:
-    """What was kept of an object inside, without what completed keys that are not said now."""
+    """The raw data of an object inside, without members that completed keys which are not written
+    now."""
     if type(preserved) is not dict:
         return preserved
     there = written if type(written) is dict else NOTHING
@@ -280,7 +282,7 @@ def _merged_at(preserved: Any, written: Any, parts: list[str]) -> Any:
 
 
 def merge(preserved: Wire, written: Wire) -> Wire:
-    """Two objects as one; what is said wins."""
+    """Two objects as one; written members win."""
     out = dict(preserved)
     for key, item in written.items():
         other = out.get(key)
@@ -293,7 +295,7 @@ def merge(preserved: Wire, written: Wire) -> Wire:
 def restore_raw(
     out: Wire, value: Value, raw: Raw | None, recorder: LossRecorder, field: str = "raw"
 ) -> Wire:
-    """A written object with what its dialect kept of it; what others kept is a loss."""
+    """A written object with its dialect's raw data; raw data of others is a loss."""
     if raw is None:
         return out
     own_raw = raw.get(recorder.dialect)
@@ -305,7 +307,8 @@ def restore_raw(
 
 
 def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Wire | None:
-    """What this dialect did not know is written back unchanged; what others did not is lost."""
+    """A block that this dialect did not know is written back unchanged; one of another dialect is
+    lost."""
     wire = block.raw.get(recorder.dialect)
     if type(wire) is not dict:
         recorder.dropped(block, because("unknown_block"))

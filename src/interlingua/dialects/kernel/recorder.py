@@ -40,12 +40,12 @@ from interlingua.model.tools import ToolDefinition
 
 _WORDS = Path(__file__).parents[2] / "profiles" / "data" / "wire"
 _ALIKE = 0.82
-"""How much a misspelled name has in common with the one that was meant."""
+"""The similarity of a misspelled name and the intended one."""
 
 
 @lru_cache(1024)
 def private_reason(dialect: str, key: str, is_setting: bool) -> Reason:
-    """Why a key of `raw` stays behind: one vendor alone has it, or it is none of its keys."""
+    """Why a key of `raw` is dropped: one vendor alone has it, or it is none of its keys."""
     fields = _fields(dialect)
     if not fields or key in fields or key in PRIVATE or key in NOTED or key in CONTENT:
         return private(dialect, key, is_setting)
@@ -75,7 +75,7 @@ _HOSTS = {"openai-chat": ("mistral", "groq", "openrouter")}
 T = TypeVar("T")
 
 Paths = dict[int, list[tuple[str, Message | None]]]
-"""Where values stand, by identity: their paths, and the message each belongs to."""
+"""The paths of values, by identity, and the message each belongs to."""
 
 
 class WriteMemory(Protocol):
@@ -117,7 +117,7 @@ class LossRecorder(msgspec.Struct, eq=False):
     _synthetic: dict[int, Any] | None = None
     _found: dict[int, tuple[str, Message | None]] | None = None
     memory: WriteMemory | None = None
-    """What was written for the same messages before, where that is remembered."""
+    """The record of what was written for the same messages before, if there is one."""
 
     def __repr__(self) -> str:
         return f"<LossRecorder for {self.dialect}>"
@@ -187,7 +187,7 @@ class LossRecorder(msgspec.Struct, eq=False):
         return self._paths
 
     def unwritten(self, value: Value, written: frozenset[str]) -> None:
-        """Reports every set field not in `written`, and what other dialects left in `raw`."""
+        """Reports every set field not in `written`, and the raw data of other dialects."""
         defaults = _defaults(type(value))
         for name in value.__struct_fields__:
             item = getattr(value, name)
@@ -244,7 +244,7 @@ class LossRecorder(msgspec.Struct, eq=False):
         )
 
     def added(self, path: str, reason: str) -> None:
-        """Reports something that the request did not ask for, at its place in what is written."""
+        """Reports an addition to the request, at its place in the body."""
         self.report.add("approximated", path, reason)
 
     def filled(self, value: Any, field: str, filler: str) -> None:
@@ -299,7 +299,7 @@ BOOKKEEPING = frozenset(
     {"cache", "cache.ttl", "cache_comparison", "cache_key", "cache_mode", "cache_retention"}
     | {"cache_ttl", "metadata", "service_tier", "user", *BREAKDOWNS}
 )
-"""Fields that change the price or what is recorded, and no answer."""
+"""Fields that change the price or the records, but not the answer."""
 _INSTRUCTIONS = (Request, Options, ToolDefinition)
 """Values that ask for something: a loss in them changes what the model does."""
 
@@ -346,7 +346,7 @@ DONE_ANYWAY: dict[type, dict[str, tuple[Any, ...]]] = {
 
 
 def changes_nothing(value: Any, field: str) -> bool:
-    """Whether a field asks for what every service does by default, or counts nothing."""
+    """Whether a field requests the default of every service, or counts nothing."""
     fields = DONE_ANYWAY.get(type(value))
     if fields is not None and type(value) is Usage and field in BREAKDOWNS:
         return not any((getattr(value, field) or {}).values())

@@ -1,10 +1,10 @@
-"""The way home of streams, the same for all dialects: the frame itself, byte for byte, as long as
-its events say what it said.
+"""Round trips of streams, the same for all dialects: the frame itself, byte for byte, as long as
+its events are unchanged.
 
-Reading, `MarkedReader` puts the frame on the first of its events, with the count of them and what
-they say. Writing, `Home` waits for that many and gives the frame, unless one of them, or all of the
-frame before, is missing or was changed: from there on the stream is written like one of others. A
-frame that says nothing may be left out. Readers and writers of dialects know nothing of this."""
+Reading, `MarkedReader` puts the frame on the first of its events, with their number and content.
+Writing, `Home` waits for that many and returns the frame, unless one of them, or all of the frame
+before, is missing or was changed: from there on the stream is written as one from another dialect.
+A frame without content may be left out. Readers and writers of dialects are not concerned."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from interlingua.model.spelled_numbers import spelled
 from interlingua.streams.frames import MANY, Frame, thin
 
 Steps = dict[type, Callable[[Any], list[Frame]]]
-"""What to do with an event, by its type."""
+"""The handler of an event, by its type."""
 _PIECES: dict[type, str] = {
     each: each.type for each in (TextDelta, ThinkingDelta, ToolUseInputDelta)
 }
@@ -105,14 +105,14 @@ class MarkedReader:
         self._waiting: list[list[str | None]] = []
         """Frames whose events are still to come."""
         self._last_written = -1
-        """The last frame that said something."""
+        """The last frame with content."""
         self._held: list[Event] = []
         """The end of a message, while frames may follow it."""
         self._has_ended = False
 
     @property
     def piece(self) -> Any:
-        """Of what the last piece was one, and how it is spelled, where the reader knows that."""
+        """The block of the last piece and its spelling, if the reader knows them."""
         return getattr(self._reader, "piece", None)
 
     @property

@@ -1,5 +1,5 @@
-"""What readers of streams share: calls told by events, pieces that are spelled alike, and messages
-that do not end well."""
+"""Shared by readers of streams: calls from events, pieces with the same spelling, and messages that
+end badly."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def json_of(frame: Frame, what: str, key: str = "", kinds: Collection[str] = ())
 
 
 def call_of(start: ToolUseStart, end: ToolUseEnd | None = None) -> ToolUseBlock:
-    """The call that these events tell."""
+    """The call of these events."""
     block = ToolUseBlock(
         start.id,
         start.name,
@@ -70,7 +70,7 @@ def call_of(start: ToolUseStart, end: ToolUseEnd | None = None) -> ToolUseBlock:
 
 
 def finish_call(block: ToolUseBlock, pieces: list[str]) -> tuple[ToolUseBlock, Diagnostic | None]:
-    """A call with the arguments that came in pieces, and what had to be done to read them."""
+    """A call with the arguments that came in pieces, and the repairs needed to read them."""
     text = "".join(pieces)
     if not text:
         return block, None
@@ -99,7 +99,7 @@ def end_of_block(index: int, block: Block, choice: int = 0) -> Event:
 
 
 def merge(known: Wire, update: Wire, apart: Collection[str] = ()) -> None:
-    """Later values stand, but a null does not undo what was said before."""
+    """Later values win, but a null does not erase an earlier value."""
     for key, value in update.items():
         if key not in apart and (value is not None or key not in known):
             known[key] = value
@@ -114,7 +114,7 @@ def with_found(message: Message, *found: Diagnostic) -> Message:
 
 
 class Blocks:
-    """The blocks of an answer by their indexes, as they end, and what was odd about them."""
+    """The blocks of an answer by their indexes, as they end, and their oddities."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, Block] = {}
@@ -131,16 +131,16 @@ class Blocks:
         return tuple([block for _, block in sorted(self._blocks.items())])
 
     def filled(self, response: Response) -> Response:
-        """What reading the rest of an answer gave, with them."""
+        """The rest of an answer, with these blocks."""
         message = with_found(response.message.replace(content=self.blocks), *self._found)
         return response.replace(message=message)
 
 
 class Unfinished(Protocol):
-    """An answer while a stream tells it."""
+    """An answer under assembly."""
 
     def partial(self, error: ProviderError) -> Message:
-        """What there is of it when the stream fails."""
+        """The partial message when the stream fails."""
 
 
 A = TypeVar("A", bound=Unfinished)
@@ -172,7 +172,7 @@ class MessageReader(Generic[A]):
 
 
 def failed(message: Message, error: ProviderError) -> Message:
-    """What there is of a message when its stream fails."""
+    """The partial message when its stream fails."""
     metadata = message.metadata.replace(
         status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
     )
@@ -180,7 +180,7 @@ def failed(message: Message, error: ProviderError) -> Message:
 
 
 def without_reason(metadata: MessageMetadata) -> MessageMetadata:
-    """What is known of a message that ended without a word why: it may be cut off."""
+    """Metadata of a message that ended without a reason: it may be cut off."""
     found = Diagnostic(NO_REASON, "the stream ended without a reason")
     return metadata.replace(
         stop_reason=StopReason.OTHER, diagnostics=(*metadata.diagnostics, found)
@@ -190,7 +190,7 @@ def without_reason(metadata: MessageMetadata) -> MessageMetadata:
 # -- pieces that are spelled alike ----------------------------------------------------------------
 
 Spot = tuple[Wire, str]
-"""Where a text stands in the JSON of a frame: the object, and the key."""
+"""The place of a text in the JSON of a frame: the object, and the key."""
 UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
 _MARK = "\ufffc a piece \ufffc"
 _STRING = r'\s*:\s*("(?:[^"\\]|\\.)*+")'
@@ -211,7 +211,7 @@ class Pattern:
 
     @property
     def around(self) -> tuple[str, str] | None:
-        """What stands before and behind the piece, where it stands once."""
+        """The text before and behind the piece, if it occurs once."""
         return None if self._between else (self._before, self._after)
 
     def find(self, data: str) -> str | None:
@@ -270,7 +270,7 @@ def _is_same(literals: Sequence[str], wire: Wire, spots: Sequence[Spot]) -> bool
 
 
 class ReadInPieces(Protocol):
-    """A block that is being told."""
+    """A block under assembly."""
 
     index: int
     pieces: list[str]

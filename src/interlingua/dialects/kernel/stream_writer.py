@@ -1,5 +1,5 @@
-"""What writers of streams share: the choice between the way home and the way of others, blocks that
-wait for their turn, how pieces are spelled, and what stands beside an error."""
+"""Shared by writers of streams: the choice between the original frames and new ones, blocks that
+wait for their turn, spellings of pieces, and the members beside an error."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from interlingua.model.reasons import because
 from interlingua.streams.frames import Frame
 
 FAILED = Message(Role.ASSISTANT, metadata=MessageMetadata(stop_reason=StopReason.ERROR))
-"""What stands beside an error where there is no message."""
+"""Members beside an error if there is no message."""
 NO_TURN = because("stream_cut")
 _QUIET = quiet("stream")
 
@@ -68,11 +68,11 @@ class StreamWriter:
     def __init__(self) -> None:
         self.report = Report(self.name)
         self.source: str | None = None
-        """The dialect of whose stream it is told; the marks of events say it, where they have any.
+        """The dialect of the stream; the marks of events have it, if there are any.
         """
         self._writer: FrameWriter | None = None
         self.steps: Steps = {}
-        """What is done with each kind of event, once the first one has come."""
+        """The handlers of events, once the first one has come."""
 
     def feed(self, event: Event) -> list[Frame]:
         if self._writer is None:
@@ -89,7 +89,7 @@ class StreamWriter:
         return [] if self._writer is None else self._writer.close()
 
     def piece_block(self, event: Any) -> OpenBlock | None:
-        """The open block that a piece belongs to, if all that is said of it is `piece_frame`."""
+        """The open block of a piece, if `piece_frame` writes all of it."""
         writer = self._writer
         return writer.piece_block(event) if isinstance(writer, ForeignWriter) else None
 
@@ -117,7 +117,7 @@ class StreamWriter:
 
 
 def with_summaries(steps: Steps, keeps: Callable[[CompactionBlock], bool]) -> Steps:
-    """The steps of a wire to which compacted history is told as text, once it is known."""
+    """The steps of a wire on which compacted history becomes text, once it is known."""
     held: set[tuple[int, int]] = set()
     start, delta, end = steps[BlockStart], steps[BlockDelta], steps[BlockEnd]
 
@@ -150,7 +150,7 @@ def with_summaries(steps: Steps, keeps: Callable[[CompactionBlock], bool]) -> St
 
 
 class ForeignWriter(ABC):
-    """Writes a stream that came from elsewhere. Usage and reasons are said at the end."""
+    """Writes a stream that came from another dialect. Usage and reasons are written at the end."""
 
     def __init__(self, name: str, report: Report) -> None:
         self._name = name
@@ -207,7 +207,7 @@ def json_frame(name: str | None, wire: Wire) -> Frame:
 
 
 def before_pieces(block: Any) -> Any:
-    """The block before anything of it was said."""
+    """The block before any piece of it was written."""
     return block.replace(
         **{k: v for k, v in _STREAMED_FIELDS.items() if k in block.__struct_fields__}
     )
@@ -218,7 +218,7 @@ _STREAMED_FIELDS: dict[str, Any] = {"text": "", "citations": (), "signature": No
 
 TEXT, THINKING = 0, 1
 KINDS: dict[type[Block], int] = {TextBlock: TEXT, RefusalBlock: TEXT, ThinkingBlock: THINKING}
-"""Blocks that most wires tell in pieces, and which pieces. All others come whole."""
+"""Blocks that most wires stream in pieces, and the kind of pieces. All others come whole."""
 
 
 class OpenBlock:
@@ -236,11 +236,11 @@ class OpenBlock:
     ) -> None:
         self.index = index
         self.kind = kind
-        """Of blocks that are told in pieces: which pieces."""
+        """The kind of pieces, for blocks that are streamed in pieces."""
         self.before = before
         """Stands before the first piece."""
         self.start = start
-        """Of a call: what began it."""
+        """For a call: its start event."""
         self.name: str | None = None
         self.cuts: list[str] | None = None
         """The JSON of a piece's frame, cut where the piece stands, once pieces can be said; and the
@@ -266,7 +266,7 @@ class BlockQueue(ABC, Generic[S]):
     is open waits. Pieces go out at once."""
 
     announces_blocks = False
-    """Whether a block that is told in pieces has said something before the first of them."""
+    """Whether a block that is streamed in pieces writes a frame before the first of them."""
 
     def __init__(self) -> None:
         self._begin_anew()
@@ -286,7 +286,7 @@ class BlockQueue(ABC, Generic[S]):
         return [*self._emit(event), *self._go_on()]
 
     def _go_on(self) -> list[Frame]:
-        """With the blocks that have waited, as far as one of them is still open."""
+        """Continue with the waiting blocks, until one of them is still open."""
         frames: list[Frame] = []
         while self._current is None and self._waiting:
             for event in self._waiting.pop(min(self._waiting)):
@@ -294,7 +294,7 @@ class BlockQueue(ABC, Generic[S]):
         return frames
 
     def _emit(self, event: Any) -> list[Frame]:
-        """What an event of the open block says, or of one that opens."""
+        """The frames of an event of the open block, or of one that opens."""
         open_block = self._current
         match event:
             case BlockStart():
@@ -340,23 +340,24 @@ class BlockQueue(ABC, Generic[S]):
         return tuple.__new__(Frame, (open_block.name, data))
 
     def close_all(self) -> list[Frame]:
-        """The end of what is open, and of all that waits."""
+        """The ends of the open block, and of all that wait."""
         frames: list[Frame] = []
         while self._current is not None:
             frames += [*self._close(self._current), *self._go_on()]
         return frames
 
     def _close(self, open_block: S) -> list[Frame]:
-        """A block that has no end is what was said of it."""
+        """A block without an end is complete with its pieces."""
         self._current = None
         return []
 
     def _delta(self, open_block: S, event: BlockDelta) -> list[Frame]:
-        """What a delta says of anything but the text."""
+        """The frames of a delta of anything but the text."""
         return []
 
     def _open_call(self, event: ToolUseStart) -> list[Frame]:
-        """Calls are said when they end; a voice that tells them in pieces opens them itself."""
+        """Calls are written when they end; a writer that streams them in pieces opens them
+        itself."""
         self._current = OpenBlock(event.index, start=event)  # type: ignore[assignment]  # as above
         return []
 
@@ -375,7 +376,7 @@ class BlockQueue(ABC, Generic[S]):
         return list(zip(partial.content, turns, strict=True))
 
     def _unwritten(self) -> set[int]:
-        """The blocks of which nothing was said."""
+        """The blocks of which nothing was written."""
         block = self._current
         if block is None or (block.kind is not None if self.announces_blocks else block.length):
             return {*self._waiting}
@@ -389,7 +390,7 @@ class BlockQueue(ABC, Generic[S]):
 
 
 class InPieces(ForeignWriter, BlockQueue[S]):
-    """The same for wires that tell one answer, from its start to its end. Others may follow it."""
+    """The same for wires with one answer, from its start to its end. Others may follow it."""
 
     def __init__(self, name: str, report: Report) -> None:
         super().__init__(name, report)
@@ -471,4 +472,4 @@ class PieceWriter(InPieces[OpenBlock]):
 
     @abstractmethod
     def _account(self, partial: Message, recorder: LossRecorder) -> None:
-        """Report what the wire cannot say of the blocks that were said."""
+        """Report the losses of the blocks that were written."""

@@ -1,8 +1,8 @@
 """Turns, as the wires have them that carry Claude: a role and parts, results among those of the
 user, and neighbours of one role joined. Here each result is a message of its own.
 
-How the wire drew its turns no block can tell. Words for it in the spelling of a message are `apart`
-(a new turn of the same role) and `place` (instructions that stood among the turns).
+Blocks cannot express how the wire split its turns. Spelling words of a message: `apart` (a new turn
+of the same role) and `place` (instructions that stood among the turns).
 
 Flat lists of messages, as wires have them whose results are messages of their own and whose
 calls stand beside the text: Ollama's and Cohere's."""
@@ -31,7 +31,7 @@ from interlingua.model.reasons import because
 def read_list(
     listed: list[Any], read: Callable[[Wire, int, OpenCalls], Message]
 ) -> tuple[Message, ...]:
-    """The messages of a body; `read` is told the number of each, and the calls that are open."""
+    """The messages of a body; `read` gets the number of each, and the open calls."""
     calls = OpenCalls()
     messages: list[Message] = []
     try:
@@ -202,7 +202,7 @@ def _is_result(block: Block, dialect: str, mark: str = "type") -> TypeGuard[Tool
 
 
 def leading(messages: tuple[Message, ...], dialect: str) -> int:
-    """How many messages at the front are instructions that stand apart from the turns."""
+    """The number of leading messages that are instructions outside the turns."""
     first = 0
     for message in messages:
         role, raw = message.role, message.metadata.provider_raw
@@ -219,10 +219,10 @@ class Turns(msgspec.Struct):
 
     recorder: LossRecorder
     placeholder: Wire
-    """The part that stands for what cannot be said."""
+    """The placeholder for content that cannot be expressed."""
     turns: list[Any] = []
     role: str | None = None
-    """Of the last turn, if it may be joined; `parts` is its content."""
+    """The role of the last turn, if it may be joined; `parts` is its content."""
     parts: list[Wire] = []
 
     def skip(self, messages: tuple[Message, ...]) -> None:
@@ -241,7 +241,7 @@ class Turns(msgspec.Struct):
         self.role = None
 
     def fill(self, message: Message, role: str, parts: list[Wire]) -> bool:
-        """Something to say where nothing is left; False where there is no need of a turn."""
+        """Add a placeholder if nothing is left; False if no turn is needed."""
         if not message.content or role == "system":
             self.recorder.lost(message, None, because("empty"))
             return False
@@ -252,7 +252,7 @@ class Turns(msgspec.Struct):
 
 
 def report_speaker(message: Message, recorder: LossRecorder) -> None:
-    """What a message says about who speaks, and a turn cannot."""
+    """Reports the name and role that a turn of this wire cannot express."""
     role = message.role
     if message.name is not None:
         recorder.lost(message, "name")

@@ -15,7 +15,7 @@ from interlingua.model.reasons import because
 
 MODALITIES = ("text", "image", "audio", "video", "document")
 CONTRADICTS = Diagnostic("usage_contradicts")
-"""Says that counts contradicted each other and were clamped; their spelling is kept."""
+"""Counts contradicted each other and were clamped; their spelling is preserved."""
 
 
 def count(value: Any) -> int | None:
@@ -52,7 +52,7 @@ def report_unknown(
 
 
 def within(count: int | None, whole: int | None) -> int | None:
-    """A count that is not negative, and no larger than what it is a part of."""
+    """A count that is not negative, and no larger than its whole."""
     if count is None:
         return None
     return max(count if whole is None else min(count, whole), 0)
@@ -88,10 +88,10 @@ class Split(NamedTuple):
     name: str = ""
     number: str = ""
     demanded: tuple[str, ...] = ()
-    """Names that the object must have, with 0 where nothing was counted."""
+    """Names that the object must have, with 0 if nothing was counted."""
 
     def read(self, value: Any) -> dict[str, int] | None:
-        """The counts; None where there are none, or where a list has anything else in it."""
+        """The counts; None if there are none, or if a list has any other entries."""
         if not self.name:
             pairs = value.items() if type(value) is dict else ()
             found = {word: n for word, n in pairs if type(n) is int and n >= 0}
@@ -112,7 +112,7 @@ class Split(NamedTuple):
         return found or None
 
     def write(self, usage: Any, recorder: LossRecorder) -> Any:
-        """What the wire says of the breakdown; None where it has no name for any of it."""
+        """The breakdown on the wire; None if it has no name for any of it."""
         counts = getattr(usage, self.attr)
         words = [(self.words.write(kind), number) for kind, number in counts.items()]
         known = [(word, number) for word, number in words if word is not None]

@@ -25,7 +25,7 @@ WORDS: dict[type, str] = {
 
 encode_quickly = msgspec.json.Encoder(enc_hook=spelled).encode
 decode_quickly = msgspec.json.Decoder().decode
-"""Without a word about what is wrong; `encode` and `parse` say it."""
+"""Without a description of errors; `encode` and `parse` have it."""
 
 
 def encode(wire: Any) -> bytes:

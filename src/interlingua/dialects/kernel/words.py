@@ -1,5 +1,4 @@
-"""Words that all dialects share: tables of them, marks in texts, and what is said for what a wire
-has no word for.
+"""Word tables that all dialects share, marks in texts, and substitutes for missing words.
 
 Data URLs in fields that hold addresses: the data itself, read as base64 with its media type."""
 
@@ -79,7 +78,7 @@ SYSTEM_MARK = "[system] "
 PLACEHOLDER = "[nothing that can be shown here]"
 """The text of a message whose every block had to be left out."""
 EARLIER = "[earlier turns are not shown]"
-"""What the user says before a history that begins with the model, where that is refused."""
+"""The user text before a history that begins with the model, if the target refuses that."""
 
 NO_REASON = "stop_reason_missing"
 """The diagnostic of a message that ended without a word why."""
@@ -91,13 +90,13 @@ IMAGE_STARTS: dict[str, str] = {
     "R0lG": "image/gif",
     "UklG": "image/webp",
 }
-"""How base64 data of each type begins, for an image whose type nobody said."""
+"""The base64 prefix of each type, for images without a type."""
 
 Hints = tuple[tuple[re.Pattern[str], ErrorKind], ...]
 
 
 def hints(*words: tuple[str, ErrorKind]) -> Hints:
-    """What an error is by its words, for those that have no type: the first pattern found tells."""
+    """Patterns that classify errors without a type by their text: the first match decides."""
     return tuple([(re.compile(pattern, re.IGNORECASE), kind) for pattern, kind in words])
 
 
@@ -159,14 +158,14 @@ Reads = Callable[[Any], StopReason | None]
 
 
 class StopWords(NamedTuple):
-    """How a wire says why a message ended."""
+    """The stop words of a wire."""
 
     read: Reads
     words: Mapping[StopReason, Any]
     usual: str
     """Said for a reason that has no word."""
     cut: str
-    """Said for one that nobody told: the message may be cut off."""
+    """For an unknown reason: the message may be cut off."""
 
     def of(
         self, message: Message, own: Any, recorder: LossRecorder, read: Reads | None = None
@@ -314,7 +313,7 @@ def report_beside(message: Message, recorder: LossRecorder) -> None:
 def placeholder(
     value: Message | ToolResultBlock, recorder: LossRecorder, kind: LossKind = "approximated"
 ) -> str:
-    """The text of a message or result of which nothing can be said."""
+    """The text of a message or result that lost all its content."""
     reason = because("message_replaced")
     recorder.lost(value, "content", reason, kind=kind)
     return PLACEHOLDER

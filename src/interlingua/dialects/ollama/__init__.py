@@ -1,4 +1,4 @@
-"""Ollama's own chat endpoint, for models that run on one's own machine."""
+"""Ollama's own chat endpoint, for models on the user's own machine."""
 
 from interlingua.dialects.ollama.tables import NAME, TITLE, TRAITS
 from interlingua.dialects.record import Dialect

@@ -228,7 +228,7 @@ class Parts(msgspec.Struct):
     tool_name: str | None = None
     tool_call_id: str | None = None
     called: str | None = None
-    """Of a result: the name that its call has."""
+    """For a result: the name of its call."""
 
 
 def _read_role(value: Any) -> Reading:
@@ -385,7 +385,7 @@ def write_message(message: Message, recorder: LossRecorder, is_answer: bool = Fa
 
 
 def usual_wire(parts: Parts) -> Wire:
-    """What the tables give where nothing was kept."""
+    """The output of the tables without preserved data."""
     out: Wire = {"role": WORDS[parts.role], "content": parts.content or ""}
     for key in _BESIDE_TEXT:
         item = getattr(parts, key)
@@ -414,7 +414,7 @@ _ANSWER_WRITERS: _Writers = {**_WRITERS, ImageBlock: (2, write_shown_image)}
 def write_parts(
     content: tuple[Any, ...], role: Role, recorder: LossRecorder, is_answer: bool = False
 ) -> Parts:
-    """What blocks come to in one message."""
+    """The parts for the blocks of one message."""
     if len(content) == 1 and type(content[0]) is TextBlock:
         return Parts(role, write_text(content[0], recorder))
     _report_moved(content, recorder)

@@ -59,7 +59,8 @@ USAGE = Table(
 
 
 def read_usage(wire: Wire, found: list[Diagnostic]) -> Usage | None:
-    """The counts of an answer, if there are any. A negative one is none, and keeps its spelling."""
+    """The counts of an answer, if there are any. A negative one is unknown, and keeps its
+    spelling."""
     prompt, output = wire.get(PROMPT), wire.get(OUTPUT)
     if type(prompt) is int and type(output) is int and prompt >= 0 and output >= 0:
         return Usage(prompt, output)  # what there nearly always is

@@ -1,8 +1,8 @@
 """Streams: one JSON object a line. A block begins with its first piece and ends where another
 begins.
 
-Where text and thinking alternate, every run is a block of its own, although the whole answer has
-one of each."""
+If text and thinking alternate, every run is a block of its own, although the whole answer has one
+of each."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ _FIRST_INDEXES: dict[type[Block], int] = {
     ImageBlock: 2 * _MANY,
     ToolUseBlock: 3 * _MANY,
 }
-"""Where the indexes of each kind begin."""
+"""The first indexes of each kind."""
 
 
 class Run:
-    """A block that is being told: neighbouring pieces of one kind."""
+    """A block under assembly: neighbouring pieces of one kind."""
 
     __slots__ = ("event", "index", "kind", "pieces", "wire")
 
@@ -75,7 +75,7 @@ class Run:
         self.event: Any = ev.TextDelta if kind is TextBlock else ev.ThinkingDelta
         self.pieces: list[str] = []
         self.wire = wire
-        """What the lines say beside their blocks."""
+        """Members of the lines beside their blocks."""
 
 
 class ResponseBuilder(Blocks):
@@ -90,7 +90,7 @@ class ResponseBuilder(Blocks):
         self._next_indexes = dict(_FIRST_INDEXES)
         self._message: Wire | None = None
         self._streamed: set[str] = set()
-        """Keys of the message that blocks tell."""
+        """Keys of the message that blocks hold."""
         self._logprobs: list[Any] = []
         self._calls = 0
         self._time = first.get("created_at")
@@ -137,7 +137,7 @@ class ResponseBuilder(Blocks):
         return self._next_indexes[band] - 1
 
     def read_calls(self, listed: list[Any]) -> list[Block]:
-        """The calls of a line. An id that has to be made is made of what the first line said."""
+        """The calls of a line. A missing id is made from the first line."""
         origin = self._time if type(self._time) is str else 0
         calls = read_calls(listed, read_call, origin, self._calls, self._found)
         self._calls += len(calls)
@@ -147,7 +147,7 @@ class ResponseBuilder(Blocks):
     # -- what is said beside them -----------------------------------------------------------------
 
     def add(self, line: Wire) -> None:
-        """What a line says beside its blocks. A null does not undo what was said before."""
+        """The members of a line beside its blocks. A null does not erase an earlier value."""
         for key, value in line.items():
             if key == "logprobs" and type(value) is list:
                 self._logprobs += value
@@ -200,7 +200,7 @@ class ResponseBuilder(Blocks):
         return response.replace(message=message.replace(content=self.blocks, metadata=metadata))
 
     def partial(self, error: ProviderError) -> Message:
-        """What there is of it when the stream fails."""
+        """The partial message when the stream fails."""
         self.close()
         return failed(self.response().message, error)
 
@@ -380,7 +380,7 @@ class ForeignWriter(PieceWriter):
         return {**self._line, "message": message, "done": False}
 
     def _end(self, open_block: OpenBlock, block: Any) -> list[Frame]:
-        """What was not said in pieces."""
+        """The rest that was not streamed in pieces."""
         if not open_block.length and open_block.kind != KINDS.get(type(block)):
             self._open(open_block.index, block.replace(text="") if type(block) in KINDS else block)
             open_block = self._current or open_block

@@ -147,7 +147,7 @@ class CallReader:
 
 
 def read_google(wire: Wire, preserved: Preserved) -> str | None:
-    """Google's signature on a call or a message; what else stands around it is kept."""
+    """Google's signature on a call or a message; the members around it are preserved."""
     extra: Any = wire.get("extra_content")
     match extra:
         case {"google": {"thought_signature": str(signature)}}:
@@ -208,7 +208,7 @@ def _write(
 
 
 def _is_text(block: ToolUseBlock, t: Tables, own_raw: Wire) -> bool:
-    """Whether it is said as a call with free text."""
+    """Whether it is written as a call with free text."""
     input = block.input
     if block.call_type != "custom" or not t.custom_tools:
         return False
@@ -297,7 +297,7 @@ def write_result(block: ToolResultBlock, to: WriteContext) -> Wire:
 
 
 def _written_fields(block: ToolResultBlock, recorder: LossRecorder) -> frozenset[str]:
-    """A tool's name is said by its call."""
+    """A tool's name is written with its call."""
     named = block.tool_name is not None and block.tool_name == recorder.called(block)
     return _WRITTEN_RESULT | {"tool_name"} if named else _WRITTEN_RESULT
 
@@ -327,7 +327,7 @@ def _write_result(block: ToolResultBlock, id: str, to: WriteContext) -> Wire:
 
 
 def _marked(written: Any, spelling: Wire) -> Any:
-    """What a failed result says, with the mark before it."""
+    """The content of a failed result, with the mark before it."""
     if written is None:
         as_list = spelling.get("content") == "list"
         return [{"type": "text", "text": ERROR_MARK}] if as_list else ERROR_MARK

@@ -16,7 +16,7 @@ _MESSAGE: Wire = {"content": None, "refusal": None}
 
 
 class CompletionFiller(Filler):
-    """Nulls that the types promise, and the time, which is 0 in what the writer makes."""
+    """Nulls that the types promise, and the time, which the writer sets to 0."""
 
     def __init__(self, request: bytes) -> None:
         self._now = int(time.time())

@@ -54,7 +54,7 @@ def _words(host: Host) -> tuple[str | None, ...]:
 
 
 def _odd(host: Host) -> tuple[bytes, ...]:
-    """What the host may have to be told in another way."""
+    """Byte patterns that the host may need in another form."""
     found: list[bytes] = [] if host.developer else [_ROLE]
     if host.ids is not None:
         found.append(_ID)

@@ -1,5 +1,5 @@
-"""What a part of content is; images, sound, film and documents as parts, and the URLs that they are
-named or held by."""
+"""Content parts: images, audio, video and documents as parts, and the URLs that name or hold
+them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Part(NamedTuple):
     """What stands there, or None where a block cannot be said so; the last argument is its
     `$form`."""
     attrs: frozenset[str]
-    """The fields that are said by it."""
+    """The fields that it sets."""
     beside: dict[str, str]
     """Other keys with a string, and its field."""
 
@@ -107,7 +107,7 @@ def _held(block: type, key: str, otherwise: str, **beside: str) -> Part:
 
 
 def _named(key: str, kind: Any, provider: str | None = None, **spelling: Any) -> Part:
-    """A document that one string tells where to find."""
+    """A document whose location is one string."""
 
     def read(value: Any, t: Tables, preserved: Preserved) -> Fields:
         preserved.spelling.update(spelling)

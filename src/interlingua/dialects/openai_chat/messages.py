@@ -50,11 +50,11 @@ _THOUGHTS = (ThinkingBlock, model.RedactedThinkingBlock)
 _SIGNED = (TextBlock, ToolUseBlock)
 _IMAGE = frozenset({"image_url"})
 _AUDIO_KEYS: Wire = {"id": AUDIO_ID, "data": "", "expires_at": 0, "transcript": ""}
-"""What the speech of a response has, and what stands there where nobody knows better."""
+"""The members of a response's speech, with defaults."""
 _FILLED = {"content": ""}
 _WORDLESS = ("tool_calls", "function_call", "audio")
 NO_CALL = {"name": "", "arguments": ""}
-"""How some servers spell that there is none."""
+"""Spellings of "no call" at some servers."""
 BLOCK_KEYS = (
     *("executed_tools", "content", "refusal", "images", "audio", "tool_calls", "function_call"),
 )
@@ -72,7 +72,7 @@ def _filler_of(wire: Wire, t: Tables) -> str | None:
 
 
 class AssistantFields(NamedTuple):
-    """An assistant's message, but for who says it."""
+    """An assistant's message without its role."""
 
     content: tuple[Block, ...]
     name: str | None
@@ -87,7 +87,7 @@ def read_assistant(wire: Wire, t: Tables, origin: int | str | None) -> Assistant
 
 
 class AssistantReader:
-    """An assistant's message while it is read: its blocks so far, and the keys that said them."""
+    """Reads an assistant's message: its blocks so far, and their keys."""
 
     def __init__(self, wire: Wire, t: Tables, origin: int | str | None) -> None:
         self.wire, self.t, self.origin = wire, t, origin
@@ -119,7 +119,7 @@ class AssistantReader:
         )
 
     def _read_thinking(self) -> str:
-        """The thinking beside the content; the protocol of who signed it."""
+        """The thinking beside the content; the protocol of its signer."""
         wire, t = self.wire, self.t
         self.blocks, positions, protocol = thinking.read_thinking(wire, t, self.origin)
         self.taken.update(positions)
@@ -129,7 +129,7 @@ class AssistantReader:
         return protocol
 
     def _read_beside(self) -> None:
-        """What is said of the message, or of blocks that are read."""
+        """Members of the message, or of blocks that are read."""
         wire, t, taken = self.wire, self.t, self.taken
         if wire.get("name"):
             require(wire["name"], str, ".name")
@@ -272,7 +272,7 @@ def _may_be_plain(message: Message, t: Tables) -> bool:
 
 
 def _at_host(wire: Wire, message: Message, to: WriteContext) -> Wire:
-    """A message without keys that only other hosts have; empty ones say nothing."""
+    """A message without keys that only other hosts have; empty ones are spelling."""
     host, own_raw = to.t.host, raw_of(to.t.name, message.metadata.provider_raw)
     for key in [key for key in wire if key in host.lacks and (key in own_raw or not wire[key])]:
         if wire.pop(key):
@@ -342,7 +342,7 @@ class AssistantWriter:
     # -- every block to its place
 
     def _sort(self) -> None:
-        """What comes after something later is moved."""
+        """Moves blocks that come before an earlier one."""
         reached, order = 0, list(self.slots)
         for block in self._blocks():
             if type(block) is model.CompactionBlock:

@@ -1,5 +1,5 @@
-"""How to generate: the keys of a body that are neither messages nor tools. Where hosts spell an
-option in several ways, all of them are read."""
+"""Options: the keys of a body that are neither messages nor tools. If hosts spell an option in
+several ways, all of them are read."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ _REASONING = ("reasoning", "reasoning_effort", *tables.SWITCHES)
 
 
 def _read_reasoning(wire: Wire, t: Tables, preserved: Preserved) -> Reasoning | None:
-    """All that the body says about thinking; None where it says nothing."""
+    """All settings of thinking in the body; None if there are none."""
     fields: Attrs | None = None
     taken: set[str] = set()
     effort = wire.get("reasoning_effort")
@@ -260,7 +260,7 @@ def _read_switches(
 
 
 def _spelled_here(spelling: Wire, host: Host) -> Wire:
-    """How a body asked for thinking, without what only other hosts have."""
+    """The spelling of a request for thinking, without keys that only other hosts have."""
     spelled, switch = spelling.get("reasoning"), spelling.get("switch")
     is_object = spelled in ("object", "both") and "reasoning" in host.lacks
     if is_object or (spelled == tables.DEFAULT_EFFORT and host.name not in (None, "groq")):

@@ -80,7 +80,7 @@ def read_tool(wire: Any, t: Tables) -> ToolDefinition:
 
 
 def _read_plainly(inner: Wire) -> ToolDefinition | None:
-    """A function of which no more is said than of most; None for others."""
+    """A function with the common members only; None for others."""
     name, text = inner.get("name"), inner.get("description")
     schema, strict = inner.get("parameters"), inner.get("strict")
     if len(inner) != 3 + (strict is not None) or type(name) is not str or type(text) is not str:
@@ -140,7 +140,7 @@ def write_tools(tools: tuple[ToolDefinition, ...], to: WriteContext) -> Wire:
 
 
 def _write_plainly(tool: ToolDefinition) -> Wire | None:
-    """A function of which nothing but its name, its purpose and its schema is said."""
+    """A function with only a name, a purpose and a schema."""
     if astuple(tool)[3:] != _NO_MORE or tool.input_schema is None or tool.description is None:
         return None
     inner = {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}

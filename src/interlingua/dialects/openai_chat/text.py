@@ -2,7 +2,7 @@
 how lists of parts are read and written, and when content is a string.
 
 A part whose type `Tables.parts` does not grant to its role is read all the same; `$form.kind` then
-says that it stood there, and only so is such a part written."""
+records that it stood there, and only so is such a part written."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def read_cache(
 
 
 def read_marks(wire: Wire, t: Tables, position: str, preserved: Preserved) -> Cache | None:
-    """The same where a table has read the rest; what is no breakpoint is kept."""
+    """The same if a table has read the rest; a value that is no breakpoint is preserved."""
     taken: set[str] = set()
     cache = read_cache(wire, t, position, preserved, taken)
     preserved.add_others({key: wire[key] for key in MARKS if key in wire}, taken, MARKS)
@@ -173,7 +173,7 @@ _MAY_BE_EMPTY = frozenset({"text", "image_url", "refusal", "signature", *MARKS, 
 
 
 def keep_unknown(wire: Wire, t: Tables, **spelling: Any) -> UnknownBlock:
-    """An object that we know nothing of; `form` says where it stood."""
+    """An unknown object; `form` records where it stood."""
     preserved = Preserved(spelling=spelling)
     preserved.add_others(wire, ())
     return UnknownBlock(preserved.raw(t.name) or {t.name: {}})
@@ -198,7 +198,7 @@ def write_parts(
 def write_part(
     block: Block, granted: Granted, to: WriteContext, aside: Granted = _NONE
 ) -> list[Any]:
-    """The part of a block; several for a document made of blocks, none for what has no place."""
+    """The part of a block; several for a document made of blocks, none if it has no equivalent."""
     if type(block) is UnknownBlock:
         return write_unknown(block, to)
     own_raw = raw_of(to.t.name, block.raw)
@@ -216,7 +216,7 @@ def write_part(
 def _finish(
     part: Part, written: Any, block: Any, kind: str, to: WriteContext, own_raw: Wire
 ) -> Any:
-    """The part with its cache mark, and with what else it said when it was read."""
+    """The part with its cache mark, and its other members when it was read."""
     spelling = spelling_in(own_raw)
     if kind == "string" and (block.cache is None or "message_cache" in spelling):
         return written
@@ -231,7 +231,7 @@ def _finish(
 
 
 def write_unknown(block: UnknownBlock, to: WriteContext) -> list[Any]:
-    """What this dialect did not know is written back unchanged."""
+    """A block that this dialect did not know is written back unchanged."""
     own_raw = block.raw.get(to.t.name)
     if type(own_raw) is not dict:
         to.recorder.dropped(block, because("unknown_block"))
@@ -384,7 +384,7 @@ def read_content(content: Any, granted: Granted, t: Tables, preserved: Preserved
 
 
 def is_string(blocks: Sequence[Block], t: Tables) -> bool:
-    """Whether content is written as a string where nothing says otherwise."""
+    """Whether content is written as a string by default."""
     if len(blocks) != 1:
         return False
     block = blocks[0]

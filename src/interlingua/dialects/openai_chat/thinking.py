@@ -42,7 +42,7 @@ _TEXT = frozenset({"text"})
 _TEXT_ALONE = astuple(ThinkingBlock(""))[1:]
 _USUAL, _SEALED = "reasoning.text", "reasoning.encrypted"
 _TEXT_OF = {"thinking": "thinking", "redacted_thinking": "data", _SEALED: "data", **TEXTS}
-"""By the type of an item, the key that says it."""
+"""The key of the text, by the type of an item."""
 _BLOCK_OF: dict[str, type[Any]] = {
     kind: RedactedThinkingBlock if key == "data" else ThinkingBlock
     for kind, key in _TEXT_OF.items()
@@ -64,7 +64,7 @@ def _item(kind: str, key: str) -> Table:
 _ITEMS = {kind: _item(kind, key) for kind, key in _TEXT_OF.items()}
 
 Found = tuple[list[Block], list[str], str]
-"""Blocks, the keys that say them, and the protocol of who signed them."""
+"""Blocks, their keys, and the protocol of their signer."""
 
 
 def read_thinking(wire: Wire, t: Tables, origin: int | str | None) -> Found:
@@ -89,7 +89,7 @@ def _places(wire: Wire, key: str, blocks: list[Block]) -> list[str]:
 
 
 def joined(blocks: Iterable[Block]) -> str:
-    """What the strings beside a list repeat."""
+    """The text that the strings beside a list repeat."""
     return "".join([block.text for block in blocks if type(block) is ThinkingBlock])
 
 
@@ -124,7 +124,7 @@ def _is_text(block: Block) -> bool:
 def write_thinking(
     wire: Wire, blocks: Sequence[Block], positions: Sequence[str], to: WriteContext, by: str
 ) -> None:
-    """Put thinking under the keys `places`; `by` is the protocol of who made it."""
+    """Put thinking under the keys `places`; `by` is the protocol of its maker."""
     if BLOCKS in positions:
         items = [item for block in blocks for item in _write_block(block, to)]
         if items:
@@ -149,7 +149,7 @@ def write_answered(wire: Wire, blocks: Sequence[ThinkingBlock], to: WriteContext
 
 
 def _account(blocks: Sequence[Block], has_place: bool, recorder: LossRecorder) -> None:
-    """What strings alone do not say."""
+    """The parts that strings alone do not hold."""
     first = True
     for block in blocks:
         if type(block) is not ThinkingBlock or not has_place or not block.text:
@@ -175,7 +175,7 @@ def read_signed(item: Any, raw: Raw) -> ThinkingBlock | None:
 
 
 def signed_by_anthropic(name: str) -> Raw:
-    """Whoever handed on `thinking_blocks`, these are Anthropic's."""
+    """`thinking_blocks` are Anthropic's, whichever service passes them on."""
     return {name: {"$form": {"issuer": _BLOCKS_OF}}}
 
 
@@ -207,7 +207,7 @@ def _write_block(block: Block, to: WriteContext) -> list[Wire]:
 
 
 def _read_details(items: Any, t: Tables, origin: int | str | None) -> tuple[list[Block], str]:
-    """The blocks, and the protocol of who issued them."""
+    """The blocks, and the protocol of their issuer."""
     blocks: list[list[Block]] = []
     read_each(
         items, f".{KEY}", lambda item: blocks.append(read_detail(item, len(blocks), t, origin))
@@ -258,6 +258,6 @@ def _write_details(blocks: Sequence[Block], to: WriteContext, by: str) -> list[W
 
 
 def format_of(by: str) -> str:
-    """The format of what this protocol signs."""
+    """The format of this protocol's signatures."""
     family = tables.SIGNING_FAMILY.get(by, by)
     return next((word for word, issuer in tables.FORMATS.items() if issuer == family), "unknown")

@@ -2,12 +2,12 @@
 defines, with their results.
 
 A call's id is the one that its result names (`call_id`); the item's own id is spelling. Calls of
-the vendor's tools keep the type of their item as `call_type`. Under which key an id stood, and
-whether arguments were a text, no block can tell (`$form.key`, `$form.arguments`).
+the vendor's tools keep the type of their item as `call_type`. The key of an id, and whether
+arguments were a text, are spelling (`$form.key`, `$form.arguments`).
 
-Results of the vendor's tools, as tables: as items of their own (text, a screenshot, what a shell
-wrote, tools that were found), and inside the item of their call, which is read as two blocks and
-written as one item; and generated images, which are read as what they are."""
+Results of the vendor's tools, as tables: as items of their own (text, a screenshot, output of a
+shell, tools that were found), and inside the item of their call, which is read as two blocks and
+written as one item; and generated images, which are read as images."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _texts_of(text: str) -> tuple[TextBlock, ...]:
 
 
 def _text(key: str, demanded: bool = True) -> Field:
-    """One text; an empty one says nothing where there need be none."""
+    """One text; an empty optional one is spelling."""
 
     def read(value: Any) -> Reading:
         if type(value) is not str:
@@ -156,7 +156,7 @@ def _write_shot(block: Any, recorder: LossRecorder) -> Wire | None:
 
 
 def _exited(block: Any) -> Wire:
-    """Of a shell's chunk."""
+    """The members of a shell's chunk."""
     return {"stderr": "", "outcome": {"type": "exit", "exit_code": 1 if block.is_error else 0}}
 
 
@@ -223,7 +223,7 @@ RESULTS = {
 
 
 def _read_outputs(value: Any) -> Reading:
-    """What code wrote and drew."""
+    """The output and images of code."""
     if type(value) is not list or not all(type(each) is dict for each in value):
         return NOT_OURS
     return {"content": tuple([_read_output(each) for each in value])}
@@ -425,7 +425,7 @@ def _executor(item: Wire, word: str, kind: CallKind) -> Executor:
 
 
 def _other_id(item: Wire, key: str, name: str, seed: object, spelling: Wire) -> str:
-    """Where there is no id that results name, the item's own, else one that is made up."""
+    """Without an id that results name, the item's own, else a generated one."""
     id, other = item.get(key), item.get("id")
     if id is not None and type(id) is not str:
         raise ShapeError(f".{key}", "a string", id)
@@ -437,7 +437,7 @@ def _other_id(item: Wire, key: str, name: str, seed: object, spelling: Wire) -> 
 
 
 def write_call(block: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
-    """None for calls that another provider ran; the report says so."""
+    """None for calls that another provider ran, which are reported."""
     word = tables.CALL_TYPES.write(block.call_type) if block.call_type is not None else None
     if word is None:
         if block.executor != "client":

@@ -22,7 +22,7 @@ _FRAME = re.compile(rb'data: (\{[^\r\n]*"response":\{[^\r\n]*)')
 
 
 class Repeated(msgspec.Struct):
-    """What a response repeats of its request, with what goes without saying."""
+    """Members that a response repeats from its request, with defaults."""
 
     model: str | None = ""
     tools: Any = []

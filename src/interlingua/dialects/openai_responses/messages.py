@@ -1,9 +1,9 @@
 """Items to messages and back: a run of items that a model made is one assistant message, every
-other message item a message, every result one of its own. What is no part of what was said
-(references, settings, messages without content) is kept at its place (`$form.asides`, its content
-in `$asides`).
+other message item a message, every result one of its own. Items outside the conversation
+(references, settings, messages without content) are preserved with their position (`$form.asides`,
+its content in `$asides`).
 
-What a model made is written item by item, in its order; text of other origin as plain messages,
+Output of a model is written item by item, in its order; text of other origin as plain messages,
 since a message in the model's own form needs an id and a status."""
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Asides:
         return self
 
     def raw(self, raw: Raw | None = None) -> Raw | None:
-        """What a message kept, with these."""
+        """The raw data of a message, with these members."""
         own_raw = {key: value for key, value in own(raw).items() if key != "$form"}
         if self.content:
             own_raw["$asides"] = self.content
@@ -99,18 +99,18 @@ class Turns:
         self.is_output = is_output
         self.messages: list[Message] = []
         self.start = 0
-        """How many messages came from elsewhere than the list."""
+        """The number of messages from outside the list."""
         self.blocks: list[Block] = []
         """The present run."""
         self.changes: Changes | None = None
-        """What changes in the midst of it."""
+        """Changes in the middle of it."""
         self.asides: Asides | None = None
-        """What else stood in it."""
+        """Other items in it."""
         self.diagnostics: list[Diagnostic] = []
         self.in_list = False
         """Whether the last item of the run was a message whose parts further text would join."""
         self.lead = Asides()
-        """Asides before anything was said."""
+        """Asides before any message."""
 
     def plain(self, item: Wire) -> bool:
         """The most common items: a role and a text."""
@@ -265,7 +265,7 @@ class ItemReader(Turns):
         self.added: list[ToolDefinition] = []
         """Tools that items in the middle of the input bring."""
         self.bringing = 0
-        """How many items brought some."""
+        """The number of items that added tools."""
 
     def read(self, items: list[Any], path: str) -> None:
         self.start = len(self.messages)
@@ -428,7 +428,7 @@ _FOLLOWING = frozenset(
         *("custom_tool_call", "custom_tool_call_output"),
     }
 )
-"""Items that change nothing of what stands before them."""
+"""Items that do not affect those before them."""
 
 
 def read_following(items: list[Any], messages: list[Message], before: int) -> Iterator[Any]:
@@ -472,7 +472,7 @@ class ItemWriter:
         self.parts: list[Wire] | None = None
         """The content of the message item that further text of the model joins."""
         self.phase: str | None = None
-        """Of that item."""
+        """The phase of that item."""
         self.calls: dict[str, tuple[str, str | None, Any]] = {}
         """Ids of calls to their names, their `call_type` and the ids of their items."""
         self.tools: Sequence[ToolDefinition] = ()
@@ -598,7 +598,7 @@ class ItemWriter:
         return 1
 
     def compaction(self, block: CompactionBlock) -> None:
-        """Sealed history is an item; history that can be read is said as text."""
+        """Sealed history is an item; readable history is written as text."""
         if block.data is not None and not block.text:
             self.put(thinking.write_compaction(block, self.recorder), block)
             return

@@ -86,7 +86,7 @@ def _read(wire: Wire) -> Request:
 
 
 def _read_messages(wire: Wire, items: ItemReader, preserved: Preserved) -> None:
-    """That the input was no list no message can tell (`$form.input`)."""
+    """Whether the input was a list is spelling (`$form.input`)."""
     instructions, input = wire.get("instructions"), wire.get("input")
     if instructions:
         text = TextBlock(require(instructions, str, ".instructions"))
@@ -154,7 +154,7 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
 
 
 def _own(raw: Raw | None) -> Wire:
-    """What a request kept. The first versions had what a format says of its own apart."""
+    """The raw data of a request. The first versions stored a format's own members separately."""
     own_raw = own(raw)
     if "text_format" not in own_raw:
         return own_raw
@@ -198,7 +198,7 @@ def _write_messages(request: Request, out: Wire, recorder: LossRecorder) -> set[
 
 
 def _is_instruction(message: Message) -> bool:
-    """Whether a leading message can be said as `instructions`, and did not stand elsewhere."""
+    """Whether a leading message can be written as `instructions`, and did not stand elsewhere."""
     is_text = bool(message.content) and is_string(message.content)
     return is_text and not own(message.metadata.provider_raw) and message.changes is None
 

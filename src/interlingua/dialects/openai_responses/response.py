@@ -40,7 +40,7 @@ from interlingua.model.reasons import because
 
 BODIES = ErrorBodies(tables.NAME, first="code", other=tables.ERROR)
 _DEMANDED = {"id": "resp_0", "model": "", **FILLERS}
-"""What every response says, where nobody knows better."""
+"""Members of every response, with defaults."""
 
 # -- reading --------------------------------------------------------------------------------------
 
@@ -50,7 +50,7 @@ def read_response(wire: Any) -> Response:
 
 
 def read_body(wire: Wire) -> Response:
-    """That the text stood there once more, no field can tell (`$form.output_text`)."""
+    """A repeated text is spelling (`$form.output_text`)."""
     if is_failure(wire):
         return BODIES.read_failure(wire)
     message, tokens = messages.take_logprobs(_read_output(wire))
@@ -139,13 +139,13 @@ _NO_IMAGES: Wire = {
     "output_tokens": 0,
     "total_tokens": 0,
 }
-"""What the wire demands of a tool that did not run."""
+"""Required members of a tool that did not run."""
 
 
 def _read_error(
     wire: Wire, metadata: Wire, preserved: Preserved, taken: set[str]
 ) -> ProviderError | None:
-    """That a failed response is no error in place of one, no field can tell (`$form.failed`)."""
+    """A failed response that holds a message is spelling (`$form.failed`)."""
     found = wire.get("error")
     if type(found) is not dict or not found:
         return None
@@ -158,7 +158,7 @@ def _read_error(
 
 
 def _keep(wire: Wire, taken: set[str], preserved: Preserved) -> None:
-    """What no field has; what every response says by itself is not kept."""
+    """Members without a field; those of every response are left out."""
     taken |= {key for key, usual in FILLERS.items() if key in wire and same(wire[key], usual)}
     rest, spelled = spare(wire, taken)
     preserved.rest |= rest
@@ -212,7 +212,7 @@ def _read_ending(
 def ending(
     status: str | None, reason: str | None, content: tuple[Block, ...]
 ) -> tuple[StopReason | None, MessageStatus]:
-    """How a response with this status, reason and content ended."""
+    """The stop reason and status of a response with this status, reason and content."""
     stop_reason, message_status = tables.STATUSES.get(
         status, (StopReason.OTHER, MessageStatus.COMPLETE)
     )

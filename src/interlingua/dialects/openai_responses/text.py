@@ -1,10 +1,10 @@
-"""What messages and results consist of: text with what it cites, refusals, images and files; before
-that what all rooms share: what is kept of items beside their fields, and cache breakpoints.
+"""Parts of messages and results: text with its citations, refusals, images and files; before that
+the shared code: raw data of items beside their fields, and cache breakpoints.
 
-Items and their blocks have two words of their own beside those of the kernel. `$form.item` are keys
-of an item that say nothing canonical (its id and status), at its first block or its message, and
-put back where the writer has not said the key itself; `$item` is content of an item that has
-several blocks, at the first of them."""
+Items and their blocks have two raw words of their own beside those of the kernel. `$form.item`
+holds keys of an item without canonical content (its id and status), at its first block or its
+message; they are restored unless the writer has written the key itself. `$item` is content of an
+item that has several blocks, at the first of them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ raw_of = partial(keep, NAME)
 
 
 def own(raw: Raw | None) -> Wire:
-    """What this dialect kept in a `raw`; asked so often that the kernel's way is too long."""
+    """The raw data of this dialect; inlined, since it is read very often."""
     own_raw = raw.get(NAME) if raw is not None else None
     return own_raw if type(own_raw) is dict else NOTHING
 
@@ -72,7 +72,7 @@ def is_blank_value(value: Any) -> bool:
 
 
 def spare(wire: Wire, known: Collection[str], spelled: Collection[str] = ()) -> tuple[Wire, Wire]:
-    """Keys beside the known ones: those with content, and those that say nothing."""
+    """Keys beside the known ones: those with content, and those without."""
     rest: Wire = {}
     nothing: Wire = {}
     for key, value in wire.items():
@@ -107,7 +107,7 @@ def begin(block: Any, item: Wire, rest: Wire | None = None, more: Wire | None = 
 
 
 def restore_own(out: Wire, raw: Raw | None) -> Wire:
-    """A written part with what was kept of it; what was said wins."""
+    """A written part with its raw data; written members win."""
     return out if raw is None else restore(out, own(raw))
 
 
@@ -117,7 +117,7 @@ def put_item_back(out: Wire, raw: Raw | None) -> Wire:
 
 
 def add(out: Wire, preserved: Wire | None) -> Wire:
-    """What was kept, wherever a place is free."""
+    """The raw data, wherever a key is free."""
     if preserved:
         for key, value in preserved.items():
             out.setdefault(key, value)
@@ -191,7 +191,7 @@ _ANY_CITATION = Table(Citation)
 
 
 def read_citation(note: Wire) -> Citation:
-    """An annotation of a type that is not known is kept whole."""
+    """An annotation of an unknown type is preserved whole."""
     kind = note.get("type")
     table = _CITATIONS.get(kind) if type(kind) is str else None
     if table is None:
@@ -247,8 +247,8 @@ _TEXTS = {
     for kind, notes in (("input_text", ()), ("output_text", (_NOTES,)))
     for by_model in (False, True)
 }
-"""By the type of the part, and whether a model made it. Of which of two types a text was, no block
-can tell (`$form.type`)."""
+"""By the type of the part, and whether a model made it. Which of two types a text had is spelling
+(`$form.type`)."""
 _REFUSAL = Table(RefusalBlock, plain("refusal", "text", str), beside=("type",), blank=True)
 _USUAL = {False: "input_text", True: "output_text"}
 
@@ -315,7 +315,7 @@ def source_of_url(url: str) -> tuple[Source, str | None]:
 
 
 def read_source(wire: Wire, *keys: str) -> tuple[str, Source, str | None] | None:
-    """The first of these keys that says where the data is, and what it says."""
+    """The first of these keys that names the source of the data, and its value."""
     for key in keys:
         value = wire.get(key)
         if type(value) is str:
@@ -332,7 +332,7 @@ def write_source(
     url_key: str,
     default: str = "image/png",
 ) -> Wire | None:
-    """Where the data is, in the wire's keys; None where the block was left out."""
+    """The source in the wire's keys; None if the block was left out."""
     source = block.source
     data = source.data or ""
     if source.kind == "base64":
@@ -384,7 +384,7 @@ _FILE = Table(DocumentBlock, _NAME, CACHE, beside=("type",), silent=PICTURE, bla
 
 
 def read_image(part: Wire, table: Table, *keys: str, by_model: bool = False) -> ImageBlock | None:
-    """None where none of the keys says where the image is."""
+    """None if none of the keys names the source of the image."""
     where = read_source(part, *keys)
     if where is None:
         return None
@@ -480,7 +480,7 @@ def read_part(part: Any, by_model: bool = False) -> Block:
 
 
 def write_part(block: Block, recorder: LossRecorder, by_model: bool = False) -> Wire | None:
-    """None where the block has no place in a message or result; the report says so."""
+    """None if a message or result cannot hold the block, which is reported."""
     match block:
         case TextBlock():
             return write_text(block, recorder, by_model)

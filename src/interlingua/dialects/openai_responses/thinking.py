@@ -1,6 +1,6 @@
 """Reasoning items, and compacted history: one block for each part, the item's encrypted content as
-the signature of its last. In which of its two lists a part stood, and what the item did without, no
-block can tell (`$form.list`, `$form.item_absent`)."""
+the signature of its last. Which of its two lists held a part, and which keys the item lacked, is
+spelling (`$form.list`, `$form.item_absent`)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LISTS = {
     )
     for key, word in (("summary", "summary_text"), ("content", "reasoning_text"))
 }
-"""The lists of a reasoning item in order, and what their parts are."""
+"""The lists of a reasoning item in order, and the types of their parts."""
 _KNOWN = frozenset({"type", "id", "summary", "content", "encrypted_content"})
 
 

@@ -1,6 +1,6 @@
-"""Tools, which of them the model may or must call, and what items in the middle of the input change
-about them and other settings for all that follows; the options of a request, and what the provider
-keeps of its history."""
+"""Tools, which of them the model may or must call, and changes of them and of other settings by
+items in the middle of the input; the options of a request, and the provider's storage of
+history."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def read_options(wire: Wire, preserved: Preserved) -> Attrs:
 
 
 def _keep_more(wire: Wire, key: str, known: tuple[str, ...], spelled: Wire, rest: Wire) -> None:
-    """Of an object that is spelled otherwise as a whole, what no field says is content as well."""
+    """For an object with an unusual spelling, members without a field are content as well."""
     if key in spelled:
         more = {name: each for name, each in wire[key].items() if name not in known}
         if more := {name: each for name, each in more.items() if not is_blank_value(each)}:
@@ -220,7 +220,7 @@ def _write_logprobs(logprobs: int, out: Wire, own_raw: Wire) -> None:
 
 
 def write_options(options: Options, out: Wire, own_raw: Wire, recorder: LossRecorder) -> None:
-    """Beside the choice of tools; `mine` is what the body kept."""
+    """The options beside the choice of tools; `mine` is the raw data of the body."""
     OPTIONS.write(options, out, own_raw, recorder)
     if options.logprobs is not None:
         _write_logprobs(options.logprobs, out, own_raw)
@@ -275,7 +275,7 @@ def _table(kind: str, *keys: str) -> Table:
 _TABLES = {kind: _table(kind, *keys) for kind, keys in tables.TOOLS.items()}
 _OTHER = _table("")
 _DEMANDED: Wire = {"parameters": None, "strict": None}
-"""What a function has to say even where there is nothing to say."""
+"""Required members of a function, even if empty."""
 
 
 def read_tools(value: Any, number: int | None = None) -> list[ToolDefinition]:
@@ -326,7 +326,7 @@ def write_tools(tools: Sequence[ToolDefinition], recorder: LossRecorder) -> list
 
 
 def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
-    """None for a tool that another vendor defined; the report says so."""
+    """None for a tool that another vendor defined, which is reported."""
     kind, raw = tool.kind, tool.raw
     own_raw, spelling, keys = own(raw), own_spelling(raw), tables.TOOLS.get(kind, ())
     is_own = kind in tables.KINDS and raw is not None and NAME in raw
@@ -488,7 +488,7 @@ def _settings(changes: Changes, recorder: LossRecorder = QUIET) -> Wire:
 
 
 class Pending:
-    """The changes of one message that are still to be said."""
+    """The changes of one message that are not written yet."""
 
     def __init__(
         self, message: Message, tools: Sequence[ToolDefinition], recorder: LossRecorder
@@ -514,7 +514,7 @@ class Pending:
         return settings
 
     def rest(self, brought: set[int]) -> list[Wire]:
-        """Items for what no item of the wire has said."""
+        """Items for changes that no item of the wire had."""
         items: list[Wire] = []
         found: list[ToolDefinition] = []
         for name in self.names:

@@ -1,5 +1,5 @@
-"""How a compaction is shown to a client: as the whole answer, or in front of an answer that goes on
-its way, whole or as a stream."""
+"""Responses for compactions: as the whole answer, or in front of an answer that continues, whole or
+as a stream."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ class PrefixedSend:
 
 
 def shown_as(ask: Ask, dialect: str, id: str, summary: str, sealed: str) -> Wire:
-    """What a client gets of a compaction."""
+    """A compaction in the client's form."""
     if dialect == ANTHROPIC.dialect:
         return block_of(summary, sealed, signed=ask.kind == "summarize")
     return item_of(id, sealed)

@@ -1,6 +1,6 @@
-"""What vendors do themselves: `/responses/compact` of a provider that has it, and Anthropic's edits
-that clear a context, `clear_tool_uses` and `clear_thinking`, for models of other vendors: the same
-request is always cleared in the same way."""
+"""Compaction by vendors themselves: `/responses/compact` of a provider that has it, and Anthropic's
+edits that clear a context, `clear_tool_uses` and `clear_thinking`, for models of other vendors: the
+same request is always cleared in the same way."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from interlingua.model.reasons import because
 
 TOOL_USES, THINKING = "clear_tool_uses_20250919", "clear_thinking_20251015"
 CLEARED = "[cleared to save context]"
-"""What stands in place of a result."""
+"""The placeholder of a cleared result."""
 TRIGGER, KEEP = 100_000, 3
-"""What holds where an edit names no trigger, and how many uses it keeps."""
+"""Defaults for an edit without a trigger, or without a number of uses to keep."""
 _THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 BYTES_PER_TOKEN = 4
 

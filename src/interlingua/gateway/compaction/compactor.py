@@ -69,9 +69,9 @@ HAS = {
     RESPONSES.dialect: frozenset({"openai", "azure"}),
     ANTHROPIC.dialect: frozenset({"anthropic", "azure", "bedrock", "vertex"}),
 }
-"""Providers that compact themselves, by the dialect in which they are asked to."""
+"""Providers that compact by themselves, by the dialect of the request."""
 COMPACTED = b"x-interlingua-compacted"
-"""The header that says how many entries of a conversation a summary has replaced."""
+"""The header with the number of entries that a summary has replaced."""
 COMPACTION = b"x-interlingua-compaction"
 """The header with the id under which the full history is found."""
 _MOST_CALLS = 16
@@ -79,20 +79,20 @@ _MOST_CALLS = 16
 _HALVINGS = 3
 """Times that the parts are made smaller, where the model takes less than is known of it."""
 _SHARE = 0.7
-"""Of the model's window that one of these parts may fill."""
+"""The share of the model's window that one of these parts may fill."""
 _BYTES_PER_TOKEN = 3
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 _encode = msgspec.json.Encoder().encode
 
 
 class Client(Protocol):
-    """Whoever is answered."""
+    """The client that gets the answer."""
 
     send: Send
 
 
 class Summary(NamedTuple):
-    """A summary, and what it took to make it."""
+    """A summary, and the work it took."""
 
     text: str
     usage: Usage
@@ -313,7 +313,7 @@ class _Work:
         return bool(self._replaced or self._edits)
 
     def _changed(self) -> Report:
-        """What was done to the conversation, for the report of losses."""
+        """The changes of the conversation, for the report of losses."""
         report = Report(self._form.front.dialect)
         if self._replaced:
             reason = because("context_compacted", count=self._replaced)

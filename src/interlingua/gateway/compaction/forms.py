@@ -1,5 +1,5 @@
-"""What a request asks for in the way of compaction, and how its conversation is taken apart and put
-together again: pure functions over JSON, one class for each vendor's API.
+"""Compaction in requests: its settings, and how a conversation is taken apart and put together
+again: pure functions over JSON, one class for each vendor's API.
 
 Compacted history can be opened by this gateway alone: it is encrypted and authenticated with a key
 of the store, and bound to the tenant that it was made for.
@@ -23,14 +23,14 @@ from interlingua.model.blocks import SUMMARY
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 PREFIX = "ilc1."
-"""How our sealed texts begin; the number is the version of their format."""
+"""The prefix of our sealed texts; the number is the version of their format."""
 _NONCE = 12
 _LONGEST = 64 * 1024 * 1024
 """Bytes of an opened text."""
 
 
 class Sealed(msgspec.Struct, omit_defaults=True):
-    """What a compaction stands for."""
+    """The sealed content of a compaction."""
 
     id: str
     """Under which the full history is stored, where the key allows that."""
@@ -42,7 +42,7 @@ class Sealed(msgspec.Struct, omit_defaults=True):
     replaces: bool = True
     """Whether it stands for everything before it; if not, what comes before it was preserved."""
     model: str = ""
-    """Who wrote the summary."""
+    """The model that wrote the summary."""
     packed: str = ""
     """History that another service encrypted, as conversion packed it."""
 
@@ -95,7 +95,7 @@ COMPACT_EDIT = "compact_20260112"
 
 
 class Ask(NamedTuple):
-    """What a request asks for."""
+    """The compaction that a request asks for."""
 
     kind: Literal["compact", "trigger", "summarize", "threshold"]
     instructions: str | None = None
@@ -174,7 +174,7 @@ class ResponsesForm:
         return entry.get("role") == "user"
 
     def last_round(self, entries: Sequence[Wire]) -> int:
-        """Where the last calls begin that only results follow; the end where there are none."""
+        """The start of the last calls that only results follow; the end if there are none."""
         index = len(entries)
         while index and str(entries[index - 1].get("type")).endswith("_output"):
             index -= 1
@@ -385,7 +385,7 @@ def is_ours(sealed: Any, id: Any = None) -> bool:
 
 
 OWN_ID = "cmp_il"
-"""How the ids of our compactions begin."""
+"""The prefix of our compactions' ids."""
 
 
 def _nearly(text: str) -> list[str]:
@@ -407,7 +407,7 @@ def edits_of(wire: Wire) -> list[Wire]:
 
 
 def tail_start(form: Form, entries: Sequence[Wire]) -> int:
-    """Where the part begins that is preserved beside the summary: the last question."""
+    """The start of the part that is preserved beside the summary: the last question."""
     for index in range(len(entries) - 1, -1, -1):
         if form.is_question(entries[index]):
             return index

@@ -1,10 +1,10 @@
-"""Requests with an `Idempotency-Key`: sent again, they are answered again, not asked again.
+"""Requests with an `Idempotency-Key`: repeated, they get the stored answer.
 
 The same key of the same tenant with the same request is one request, however often it comes, at the
-same time or later, here or at another process: who comes first has it, the others wait and get the
-same answer. What is stored of a request is a digest; an answer is stored only where the key's owner
-lets content be kept, and otherwise stays in the memory of the process that gave it. A request that
-failed, or whose client left, is nobody's again.
+same time or later, here or at another process: the first one runs, the others wait and get the same
+answer. Only a digest of the request is stored; the answer is stored if the key's owner lets content
+be stored, and otherwise stays in the memory of the process. A request that failed, or whose client
+left, may run again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HOURS = 24.0
 WAIT = 60.0
 """Seconds that one waits for the answer to another."""
 LEASE = 60.0
-"""Seconds after which a process that says nothing has given its requests up."""
+"""Seconds after which the requests of a silent process may run elsewhere."""
 LONGEST = 4 * 1024 * 1024
 """Bytes of an answer; a longer one is not stored."""
 MOST = 50_000
@@ -97,7 +97,7 @@ class IdempotencyKeys:
         self._tenants: set[str] = set()
 
     async def take(self, arrival: Arrival, claim: Claim) -> Reply | None:
-        """The answer that was given before; None where the request is this one's to answer."""
+        """The earlier answer; None if this request has to make it."""
         until = time.monotonic() + self.wait
         while True:
             known = self._known(arrival, claim)
@@ -166,7 +166,7 @@ class IdempotencyKeys:
             await asyncio.sleep(POLL)
 
     async def _surely(self, claim: Claim) -> RepeatRow:
-        """What is being written cannot be taken back: who leaves meanwhile gives it back later."""
+        """A write cannot be interrupted: a request that leaves meanwhile is released later."""
         assert self.store is not None
         writing = asyncio.ensure_future(self.store.claim_repeat(claim, self.lease))
         try:
@@ -251,7 +251,7 @@ class IdempotencyKeys:
                 logger.error("idempotency_renewal_failed", extra={"why": error.reason})
 
     async def tidy(self) -> None:
-        """Let go of what has expired, and of the oldest where there is too much."""
+        """Delete expired entries, and the oldest if there are too many."""
         if self.store is None:
             return
         tenants, self._tenants, self._done = self._tenants, set(), 0

@@ -43,7 +43,7 @@ class Reply(msgspec.Struct, frozen=True, array_like=True):
     """One answer: what is needed to give it once more."""
 
     print: str
-    """The digest of what was asked."""
+    """The digest of the request."""
     request_id: str
     status: int
     headers: tuple[tuple[bytes, bytes], ...]

@@ -1,4 +1,4 @@
-"""Caps: nothing goes out that could cost more than is left, whoever else is asking.
+"""Caps: no request is sent that could cost more than is left, across all processes.
 
 Before a request goes out its worst case is set aside; when it is over, what it did cost takes that
 place. Both are one transaction in the store, which all processes and machines share. Requests that
@@ -61,12 +61,12 @@ MANY, ENOUGH, GATHERING = 8, 40, 0.004
 they and the settlements are `ENOUGH`: most of a transaction's price is the same for one and for
 many."""
 PAUSE = 0.5
-"""Seconds before a store that failed is asked again."""
+"""Seconds before a store that failed is used again."""
 LONGEST = 2.0
 """Seconds that the end of an answer waits until what it cost is written."""
 
 TICK = 0.1
-"""Seconds after which a block is accounted for, and given back if nobody uses it."""
+"""Seconds after which a block is settled, and returned if it is unused."""
 BUSY = 8
 """Requests within a `TICK` from which on their limits get a block."""
 BARRED = 1.0
@@ -86,7 +86,7 @@ def _nobody(alerts: list[Alert]) -> None:
 
 
 class ReservationBatch:
-    """What one process has to say to the store about its requests."""
+    """One process's writes to the store about its requests."""
 
     def __init__(self, store: AsyncStore, holder: str) -> None:
         self._store = store
@@ -239,7 +239,7 @@ class ReservationBatch:
     def _unwritable(
         self, reserves: list[Reserve], settles: list[Settle], error: StoreError
     ) -> Answers:
-        """What was set aside stays so, until this process ends."""
+        """Reservations stay until this process ends."""
         for settle in settles:
             logger.error("settlement_dropped", extra={"request": settle.id, "why": error.problem})
         return [error for _ in reserves], [[] for _ in settles]
@@ -269,11 +269,11 @@ class Block:
         self._loop = asyncio.get_running_loop()
         self._row = ""
         self._claim = self._advance = 0
-        """What it may use in all, and how much of that counts as spent."""
+        """The block's size, and the part of it that counts as spent."""
         self._held = self._unwritten = 0
         """The worst cases of its requests that run, and the costs of those that are over."""
         self._peak, self._missed = 0, 2 * BUSY * like.amount
-        """The most that was held since the last account, and what it had too little for."""
+        """The most that was held since the last settlement, and the shortfall."""
         self._used, self._until, self._barred = self._loop.time(), 0.0, 0.0
         self._ends: list[asyncio.Future[None]] = []
         self._woken: asyncio.Future[None] | None = None
@@ -282,7 +282,7 @@ class Block:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has nothing and nobody uses it."""
+        """Whether it is empty and unused."""
         return self._working.done()
 
     def take(self, amount: int) -> bool:
@@ -326,7 +326,7 @@ class Block:
             _wake(self._woken)
 
     async def _work(self) -> None:
-        """Accounts, now and then, until nobody uses it."""
+        """Settles now and then until the block is unused."""
         try:
             while True:
                 is_last = self._closing
@@ -415,7 +415,7 @@ def _halves(items: list[T]) -> list[list[T]]:
 logger = logging.getLogger(__name__)
 
 PATIENCE = 90.0
-"""Seconds of silence after which a process is taken for dead, and what it held is given back."""
+"""Seconds of silence after which a process counts as dead, and its blocks are returned."""
 _MAX_REPORTED = 1000
 LEAST_OUTPUT = 256
 """Output tokens below which an answer is not shortened to fit a cap, but refused."""
@@ -431,7 +431,7 @@ _Limits = tuple[tuple[Limit, ...], str]
 
 
 class Reservation(NamedTuple):
-    """What is set aside for a request."""
+    """The reservation of a request."""
 
     reserved: Reserve
     worst: Worst
@@ -440,13 +440,13 @@ class Reservation(NamedTuple):
     is_unbounded: bool = False
     """Whether it may cost more than that, which its owner allows."""
     rate_headers: tuple[tuple[str, str], ...] = ()
-    """What its key has left of this minute, for its client."""
+    """The rest of its key's minute, for its client."""
     shortened_to: int | None = None
     """Output tokens that the caps leave room for, if they are fewer than the request may take."""
     by_model: tuple[tuple[str, str], ...] = ()
     """Models with a budget, and its owner id."""
     block: Block | None = None
-    """What it is set aside from, if it has no entry of its own."""
+    """The block that it comes from, if it has no entry of its own."""
 
 
 class Caps:
@@ -529,7 +529,7 @@ class Caps:
     def _is_reserved(
         self, over: Over, tried: Reservation, most: Most, now: datetime, shortens: bool
     ) -> bool:
-        """Whether there would be room but for what requests under way have reserved."""
+        """Whether there would be room without the reservations of requests under way."""
         settled = over._replace(current=over.current - over.reserved)
         return over.reserved > 0 and self._fits(settled, tried, most, now, shortens)
 
@@ -626,7 +626,7 @@ class Caps:
         return room - most.thinking
 
     async def _set_aside(self, arrival: Arrival, reserve: Reserve) -> Reply:
-        """What stands against it; else it is set aside."""
+        """Why the request is refused; else its cost is reserved."""
         try:
             first = self._first
             if first is None or not first.done():
@@ -681,7 +681,7 @@ class Caps:
             self._batch.put(settle, partial(self._tell_alerts, exchange.arrival.principal))
 
     def _settlement(self, exchange: Exchange) -> Settle | asyncio.Future[None] | None:
-        """What is to be written, or is being written; None if nothing is."""
+        """The write that settles a request, or the one under way; None if there is none."""
         reservation = exchange.outcome.reservation
         if not isinstance(reservation, Reservation):
             return None
@@ -738,7 +738,7 @@ class Caps:
     def _believes(
         self, usage: Usage, model: str, exchange: Exchange, reservation: Reservation
     ) -> bool:
-        """Of a count that cannot be, what was set aside is counted in its place."""
+        """For an impossible count, the reservation is charged instead."""
         loops = UNBOUNDED_LOOPS if reservation.is_unbounded else LOOPS
         if self.tariffs.credible(model, usage, reservation.worst, loops):
             return True
@@ -799,7 +799,7 @@ class Caps:
     # Who hears of it
 
     def _tell_over(self, principal: Principal, over: Over, day: str) -> None:
-        """Once for each owner and window, however often it is asked again."""
+        """Once for each owner and window, however often it is exceeded."""
         if self._emit is None or over.window == "minute" or over.window == "now":
             return
         which = (over.owner_id, f"{over.window} {day}")
@@ -837,7 +837,7 @@ class Caps:
 def _rates(
     arrival: Arrival, who: KeyPrincipal, reply: Reply, now: datetime
 ) -> tuple[tuple[str, str], ...]:
-    """What the key has left of this minute, for its client."""
+    """The rest of the key's minute, for its client."""
     if not isinstance(reply, Counted):
         return ()
     return tuple(rate_headers(arrival.front, who, reply, now))

@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class TermsError(InterlinguaError):
-    """A key that cannot be as it is asked for."""
+    """The terms of a key contradict each other or are invalid."""
 
 
 class NewKey(NamedTuple):
@@ -51,7 +51,7 @@ class NewKey(NamedTuple):
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a key may do. Everything that is None is not limited."""
+    """The permissions and limits of a key. None is no limit."""
 
     allowed_models: tuple[str, ...] | None = None
     daily_cap_usd: Decimal | None = None
@@ -88,7 +88,7 @@ class Task(NamedTuple, Generic[T]):
     result: Callable[[], T]
 
     def run(self, store: Store, actor: str) -> T:
-        """Makes the change; `actor` is who does it."""
+        """Makes the change; `actor` is its author."""
         store.administer(self.kind, self.id, self.make, actor, self.action)
         return self.result()
 
@@ -225,7 +225,7 @@ def removing_budget(id: str) -> Task[None]:
 
 
 def operator() -> str:
-    """Who changes something on this machine, for the audit log."""
+    """The author of changes on this machine, for the audit log."""
     try:
         return f"local:{getpass.getuser()}"
     except (OSError, KeyError, ImportError):  # a user id without a name
@@ -241,7 +241,7 @@ def issue(
     user_id: str | None = None,
     team_id: str | None = None,
 ) -> NewKey:
-    """Make a key. The token is in what comes back, and nowhere else."""
+    """Make a key. The token is in the result, and nowhere else."""
     if user_id is not None:
         store.user(user_id)
     if team_id is not None:
@@ -369,7 +369,7 @@ TERMS = (
 
 
 class Cap(NamedTuple):
-    """What an owner may spend in a day, a week or a month."""
+    """The cap of an owner for a day, a week or a month."""
 
     scope: str
     owner_id: str

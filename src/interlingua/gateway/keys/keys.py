@@ -1,8 +1,7 @@
-"""Finds out who is asking: a token is hashed before anything else is done with it, and only its
-hash is ever looked up, compared or kept.
+"""Authentication: a token is hashed at once, and only its hash is looked up, compared or stored.
 
-What was found is believed for a short time, in each process for itself, so that a key that was
-revoked is void everywhere within seconds. Tokens that open nothing cost the same work as others.
+Results are cached for a short time, in each process, so that a revoked key is void everywhere
+within seconds. Unknown tokens cost the same work as others.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ LookUp = Callable[[str], Coroutine[Any, Any, "Verdict"]]
 
 
 class NoKeysError(InterlinguaError):
-    """The gateway would be open to everybody."""
+    """The gateway would be open to everyone."""
 
     def __init__(self, host: str) -> None:
         self.host = host
@@ -53,7 +52,7 @@ class NoKeysError(InterlinguaError):
 
 
 class Verdict(NamedTuple):
-    """What came of a token, until `until` by the process's clock."""
+    """The result for a token, until `until` by the process's clock."""
 
     until: float
     principal: Principal | None = None
@@ -72,7 +71,7 @@ TEXTS = {
 
 
 def hash_of(token: str) -> str:
-    """What is cached for a token."""
+    """The cache key of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -108,7 +107,7 @@ class Keys:
         """Called with the id of a key that no longer opens anything."""
 
     async def find(self, token: str | None) -> Principal:
-        """Who came with this token; `Refusal` with 401 for one that opens nothing."""
+        """The principal of this token; `Refusal` with 401 if it is unknown."""
         hashed = _NO_TOKEN if token is None else hash_of(token)
         verdict = self._known.get(hashed)
         if verdict is None or verdict.until <= self._clock():
@@ -133,7 +132,7 @@ class Keys:
         return verdict.principal
 
     async def open_to_all(self) -> bool:
-        """Whether there are no keys, and everybody may come in."""
+        """Whether there are no keys, and everyone may enter."""
         if not self._open_allowed:
             return False
         until, is_open = self._open
@@ -155,7 +154,7 @@ class Keys:
         return is_so
 
     def forget(self) -> None:
-        """Believe nothing of what was found so far."""
+        """Forget all cached results."""
         self._administered = (0.0, False)
         self._known.clear()
         self._open = (0.0, False)
@@ -172,7 +171,7 @@ class Keys:
         return rows
 
     async def _ask(self, name: str, look_up: LookUp) -> Verdict:
-        """Look a name up, once for all who ask for it at this moment."""
+        """Look a name up, once for all concurrent requests."""
         under_way = self._asking.get(name)
         if under_way is None:
             under_way = asyncio.ensure_future(look_up(name))
@@ -270,6 +269,6 @@ def is_loopback(host: str) -> bool:
 
 
 async def require_keys(keys: Keys, host: str) -> None:
-    """Raise `NoKeysError` where listening on `host` would let everybody in."""
+    """Raise `NoKeysError` if listening on `host` would let everyone in."""
     if not is_loopback(host) and await keys.open_to_all():
         raise NoKeysError(host)

@@ -1,5 +1,5 @@
-"""What a request may cost at most, before it goes out, and what it did cost afterwards; and headers
-that tell a client what its key has left of this minute, in the form of its SDK."""
+"""Costs of a request: the maximum before it is sent, and the real cost afterwards; and headers with
+the rest of its key's minute, in the form of the client's SDK."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from interlingua.profiles.capabilities import capabilities
 from interlingua.store.cap_rules import Counted
 
 _DIGITS = 24
-"""Of a dollar: a rate has eighteen places, and is for a million tokens."""
+"""Picodollars: a rate has eighteen places, and is for a million tokens."""
 
 
 class _Known(NamedTuple):
@@ -94,11 +94,11 @@ MARGIN = 1.2
 """Estimates of a prompt's tokens are taken to be this much too small."""
 FEW_TOKENS = 16
 MOST_OUTPUT = 65_536
-"""Of an answer for which neither the request nor the model has a limit."""
+"""Tokens of an answer without a limit by request or model."""
 TOKENS_A_SECOND = 250
 """Assumed output speed, to estimate the cost of an answer whose end was not received."""
 BYTES_A_TOKEN = 3
-"""Of an answer that does not say what it used; most tokens are longer."""
+"""Bytes for each token of an answer without usage; most tokens are longer."""
 LOOPS = 2
 """Times the model's own limits that a count of tokens is believed; a provider that goes on by
 itself (`UNBOUNDED_LOOPS`) reads its prompt anew for each search and each tool."""
@@ -117,7 +117,7 @@ class Worst(NamedTuple):
 
 
 NO_COST = Worst(0, 0, 0)
-"""Of requests that make nothing, such as counting."""
+"""The cost of requests that generate nothing, such as counting."""
 
 
 class _Tariff(NamedTuple):

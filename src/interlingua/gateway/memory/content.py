@@ -1,5 +1,5 @@
-"""The content log: what a request and its answer said, for keys that ask for it. Secrets and
-personal data are taken out before anything is stored, and each entry goes after the key's own
+"""The content log: the texts of a request and its answer, for keys that enable it. Secrets and
+personal data are removed before anything is stored, and each entry expires after the key's own
 age."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 KIND = "content"
 LONGEST = 1024 * 1024
-"""Bytes of a request or an answer; of longer ones, the entry says so."""
+"""The most bytes of a request or an answer; of longer ones, the entry has only a note."""
 WAITING = 32 * 1024 * 1024
 """Bytes that wait to be written; more are not logged."""
 A_DAY = 86_400.0
@@ -45,7 +45,7 @@ class _Entry(NamedTuple):
 
 
 def place_of(tenant: str | None) -> ObjectList:
-    """Where the content of a tenant's requests is stored, by their ids."""
+    """The list of a tenant's logged contents, by request id."""
     return ObjectList(tenant or "", KIND)
 
 

@@ -1,9 +1,9 @@
-"""What the client's dialect cannot carry is remembered, and put back when its turn comes again.
+"""Stores data that the client's dialect cannot carry, and restores it in later requests.
 
-It is kept in the store, so that a restart or another machine makes no difference: under the tenant,
-the issuer and the model, and found by a tool call's id as the client knows it, or by the words of
-the turn and of what was asked before it. It expires, there is room for so much and no more, and
-nobody but its issuer and its tenant ever gets it.
+It is in the store, so that a restart or another machine makes no difference: under the tenant, the
+issuer and the model, and found by a tool call's id as the client has it, or by the words of the
+turn and of the question before it. It expires, its size is bounded, and only its issuer and its
+tenant ever get it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ RECENT_BYTES = 16 * 1024 * 1024
 TIDY_EVERY = 256
 """Turns stored between two sweeps."""
 TURNS = 1000
-"""Of a history, from its end, that are looked for."""
+"""The number of turns, from the end of a history, that are looked up."""
 REFRESH = 600.0
 """Seconds after which all turns of a conversation are looked for again."""
 
@@ -64,14 +64,14 @@ _decode = msgspec.json.Decoder(Turn).decode
 
 
 class _Keys(NamedTuple):
-    """What a turn may be found by: its calls, or its words where there are no ids to go by."""
+    """The keys of a turn: its calls, or its words if there are no ids."""
 
     calls: tuple[str, ...]
     turn: str | None
 
 
 class Memory:
-    """What is remembered in a store."""
+    """The memory in a store."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class Memory:
         return rows
 
     async def tidy(self) -> None:
-        """Let go of what has expired, and of the oldest where there is too much."""
+        """Delete expired entries, and the oldest if there are too many."""
         tenants, self._tenants, self._unswept = self._tenants, set(), 0
         try:
             await self._store.forget_remembered(sorted(tenants), self._most, self._most_of_all)
@@ -220,10 +220,10 @@ class LookedUp:
     def __init__(self, place: MemoryScope, messages: tuple[Message, ...]) -> None:
         self.place, self.messages = place, messages
         self.known = 0
-        """How many of the messages need not be looked at."""
+        """The number of messages that need no lookup."""
         self.whole: dict[int, Message] = {}
         self.history = History()
-        """Of the messages with those that are whole again."""
+        """The record of the messages, with those that are restored."""
         self.until = monotonic() + REFRESH
 
     @classmethod

@@ -1,10 +1,10 @@
-"""Answers that are kept for clients of APIs that keep them (`Front.stored`): OpenAI's Responses and
+"""Stored answers for clients of APIs that have them (`Front.stored`): OpenAI's Responses and
 Google's Interactions, with `store`, `previous_response_id` or `previous_interaction_id`, and
 fetching or deleting one.
 
-A provider that keeps them itself is asked itself. For all others they are in our store, where the
-key allows that content is kept; where it does not, a client hears that there is no such response,
-in the dialect's own words. Each is one row, which deleting removes.
+A provider that stores them itself is used. For all others they are in our store, if the key allows
+that content is stored; if not, the client gets the dialect's own error for a missing response. Each
+is one row, which deleting removes.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Owners:
             self._writing = asyncio.ensure_future(self._write(PAUSE))
 
     async def anothers(self, ids: Sequence[str], principal: Principal) -> str | None:
-        """The first of these that another tenant has got; any where the store cannot be asked."""
+        """The first of these that belongs to another tenant; any if the store is unavailable."""
         tenant, keys = principal.tenant, {_key(id): id for id in ids if id}
         unknown = [key for key in keys if key not in self._known]
         found: dict[str, str] = {}
@@ -115,7 +115,7 @@ def _key(response_id: str) -> str:
 logger = logging.getLogger(__name__)
 
 DAYS = 30
-"""As long as OpenAI keeps them."""
+"""As long as at OpenAI."""
 LONGEST = 8 * 1024 * 1024
 """Bytes of one response; a longer one is not stored."""
 MOST_OF_ALL = 1024 * 1024 * 1024
@@ -136,7 +136,7 @@ class StoredResponse(msgspec.Struct):
 
 
 def keeps(target: Target, front: str) -> bool:
-    """Whether the provider is to be asked for the answers that clients of this API go on from."""
+    """Whether the provider itself stores the answers that clients of this API continue from."""
     stored = front_of(front).stored
     if stored is None or target.dialect.name != front:
         return False
@@ -188,7 +188,7 @@ def ids_named(body: bytes, front: str) -> list[str]:
 
 
 def ids_in(response: Response) -> Iterator[str]:
-    """What a provider keeps of an answer: itself, its items, its conversation."""
+    """The ids that a provider stores for an answer: itself, its items, its conversation."""
     if response.message.metadata.response_id is not None:
         yield response.message.metadata.response_id
     for block in response.message.content:
@@ -204,7 +204,7 @@ def ids_in(response: Response) -> Iterator[str]:
 
 
 def _form(raw: Any) -> dict[str, Any]:
-    """How a value was spelled in the one dialect that it was read from."""
+    """The spelling of a value in the one dialect that it was read from."""
     for fields in (raw or {}).values():
         form = fields.get("$form") if isinstance(fields, dict) else None
         if isinstance(form, dict):
@@ -230,7 +230,7 @@ class Responses:
             raise _not_found(found, arrival) if is_first else _no_part(found)
 
     def note(self, ids: Iterable[str], principal: Principal) -> None:
-        """A provider keeps these, for the one who asked."""
+        """Record that a provider stores these for the principal."""
         for id in ids:
             self.owners.note(id, principal)
 
@@ -255,7 +255,7 @@ class Responses:
         return items_of(await self._history(id, arrival))
 
     async def input_items(self, id: str, principal: Principal) -> list[Any] | None:
-        """What a stored response was made from, as items; None if there is none."""
+        """The input of a stored response, as items; None if there is none."""
         stored = await self._find(id, principal)
         return None if stored is None else items_of(stored.messages)
 
@@ -364,7 +364,8 @@ def _no_part(id: str) -> Refusal:
 
 
 def _instructions(request: Request) -> int:
-    """How many messages at the start are the request's instructions, which are its own alone."""
+    """The number of leading messages that are the request's instructions, which later requests do
+    not inherit."""
     first = request.messages[0] if request.messages else None
     if first is None or first.role is not Role.SYSTEM:
         return 0

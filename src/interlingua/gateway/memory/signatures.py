@@ -1,8 +1,9 @@
-"""What a turn loses on its way to a client, and how it gets it back.
+"""The parts of a turn that a client cannot carry, and their restoration.
 
-Of an answer only that is kept which the client cannot carry: thinking, sealed thinking, signatures,
-what the provider's own tools did, and where all of it stood. Its visible words and arguments are
-not; of them there is a digest, by which they are known again. Both ways are pure functions.
+Of an answer, only parts that the client cannot carry are stored: thinking, sealed thinking,
+signatures, results of the provider's own tools, and the positions of all of them. Its visible words
+and arguments are not stored, only a digest by which the turn is found again. Both ways are pure
+functions.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Slot(msgspec.Struct, frozen=True, omit_defaults=True):
     signature: str | None = None
     digest: str = ""
     count: int = 0
-    """Of a text: its characters, white space apart."""
+    """The number of a text's characters, without white space."""
     id: str = ""
     name: str = ""
 
@@ -59,7 +60,7 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def digest(*parts: str) -> str:
-    """Of several texts, so that no two lists of them have the same."""
+    """A digest of several texts; no two lists of them share one."""
     whole = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
@@ -69,7 +70,7 @@ def digest(*parts: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """Without white space, which clients and dialects add and take away at the ends of texts."""
+    """Without white space, which clients and dialects add and remove at the ends of texts."""
     return "".join(text.split())
 
 
@@ -92,7 +93,7 @@ def _ordered(value: Any) -> Any:
 
 
 def turn_of(message: Message, front: Dialect) -> Turn | None:
-    """What the client's dialect cannot carry of an answer; None where there is nothing to keep."""
+    """The parts of an answer that the client's dialect cannot carry; None if there are none."""
     content: Any = message.content
     if not any(_is_hidden(block) or getattr(block, "signature", None) for block in content):
         return None

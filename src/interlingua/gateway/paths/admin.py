@@ -292,7 +292,7 @@ async def _account(service: Service, owner: str) -> str:
 
 
 async def audit(service: Service, request: Request, principal: Principal) -> Response:
-    """Who changed what, the newest first."""
+    """The audit log, the newest entry first."""
     limit = number(request.query_params, "limit", PAGE, 1, MOST)
     before = request.query_params.get("before", "")
     rows = await service.store.audit(text_of(before, "before") if before else "", limit + 1)

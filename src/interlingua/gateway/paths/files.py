@@ -127,7 +127,7 @@ def _upward(
 
 
 async def _passed(service: Service, request: Request, principal: Principal, part: str) -> Response:
-    """What a provider answers about one of its files; 404 for a file of another tenant."""
+    """A provider's response about one of its files; 404 for a file of another tenant."""
     id, tenant = request.path_params["id"], principal.tenant or ""
     file = await service.provider_files.find(id, tenant)
     if file is None:

@@ -1,10 +1,10 @@
-"""Who may not come in at all: requests for another host's name, those of web pages, and those
-whose end can be read in two ways.
+"""Requests that are refused at the door: for another host's name, from web pages, and with an
+ambiguous end.
 
 A page in a browser can make a name of its own lead to this machine (DNS rebinding), or send a form
-here. Neither gets any further: the name in `Host` has to be one of ours, and an `Origin` that of
-our own page or one that somebody has named. What a page of elsewhere asks for without saying where
-it is from (an image, a script) is refused where the browser says so. There is no CORS.
+here. Both are refused: the name in `Host` has to be one of ours, and an `Origin` that of our own
+page or a configured one. Requests of other sites without an `Origin` (an image, a script) are
+refused if the browser marks them. There is no CORS.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _is_chunked(value: bytes, scope: Scope) -> bool:
 
 
 def host_of(value: bytes) -> str | None:
-    """The name in a `Host` header, without its port; None of one that is none."""
+    """The name in a `Host` header, without its port; None if it is invalid."""
     text = value.decode("latin-1").lower()
     if not text or any(mark in text for mark in "/\\@?# \t,"):
         return None

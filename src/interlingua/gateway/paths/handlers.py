@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 async def here(service: Service, request: Request, principal: Principal) -> Response:
-    """Browsers get the page; clients look whether anybody is there before they ask for anything."""
+    """Browsers get the page; clients check that the gateway is there."""
     if wants_page(request):
         return page()
     links = {"name": "interlingua", "api": "/openapi.json", "models": "/v1/models"}

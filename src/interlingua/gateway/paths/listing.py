@@ -46,7 +46,7 @@ OLLAMA_VERSION = "0.12.0"
 
 
 class ListedModel:
-    """One model that can be asked for, by the name to ask with."""
+    """One available model, by its name in requests."""
 
     def __init__(self, name: str, model: str) -> None:
         self.name = name
@@ -88,7 +88,7 @@ def _askable(targets: Targets) -> list[str]:
 
 
 def front_of(path: str, headers: Mapping[str, str]) -> Front:
-    """Whose answers are asked for: paths under `/v1` are those of several vendors."""
+    """The front whose responses are expected: paths under `/v1` belong to several vendors."""
     return _front_of_path(path) or front_of_client(headers) or CHAT
 
 
@@ -109,7 +109,7 @@ def _front_of_path(path: str) -> Front | None:
 
 
 def page(front: Front, listed: Sequence[ListedModel], query: Mapping[str, str]) -> dict[str, Any]:
-    """The list, or the part of it that was asked for."""
+    """The list, or the requested part of it."""
     if front is ANTHROPIC:
         return _anthropic_page(listed, query)
     if front is GEMINI:

@@ -1,6 +1,6 @@
-"""Anthropic's own `/v1/sessions`, for clients that say that they speak its API: forwarded to
-Anthropic where a key for it is configured. Our sessions have the same path for all other clients,
-and `/il/sessions` for everybody."""
+"""Anthropic's own `/v1/sessions`, for clients that identify themselves as its SDK: forwarded to
+Anthropic if a key for it is configured. Our sessions have the same path for all other clients, and
+`/il/sessions` for everyone."""
 
 from __future__ import annotations
 

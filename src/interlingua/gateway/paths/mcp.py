@@ -1,10 +1,10 @@
 """`/mcp`: the tools of the configured MCP servers as one server, and the caller's own sessions to
 search and read, over streamable HTTP.
 
-Every request stands alone: the key is looked up for each, and what it lists and calls is what that
-key may have now. A key gets tools of servers only by name (`keys issue --tool`); everybody gets
-them on a gateway without keys, which listens on loopback. Only the machine's own user reads the
-sessions of coding agents."""
+Every request stands alone: the key is looked up for each, and its present permissions decide the
+tools that it lists and calls. A key gets tools of servers only by name (`keys issue --tool`);
+everyone gets them on a gateway without keys, which listens on loopback. Only the machine's own user
+reads the sessions of coding agents."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def _part(row: dict[str, Any], count: int, start: int, messages: list[Any]) -> d
 
 
 def _page(input: dict[str, Any], count: int) -> tuple[int, int]:
-    """Where a part of so many messages begins, and how many it has: without `after`, the last."""
+    """The start and size of a page of messages: without `after`, the last ones."""
     limit, start = _number(input, "limit", MESSAGES), input.get("after")
     if start is None:
         start = max(0, count - limit)

@@ -185,7 +185,7 @@ _CURSOR: Json = {
 
 
 class Doc(NamedTuple):
-    """What the document says of one path, beside what the table of paths says."""
+    """The document's text about one path, beside the table of paths."""
 
     summary: str
     answer: Json = _ANY
@@ -195,11 +195,11 @@ class Doc(NamedTuple):
     errors: tuple[int, ...] = ()
     kind: str = "application/json"
     there: Json | None = None
-    """What a 409 shows beside an error: what is there already."""
+    """The resource that a 409 shows beside an error."""
     bare: tuple[int, ...] = ()
     """Statuses of answers that have no body, or one that is not described."""
     live: bool = False
-    """Whether it is a stream of events for who accepts one."""
+    """Whether it is a stream of events for clients that accept one."""
 
 
 _NEW_KEY = _object("token key", {"token": _TEXT, "key": _ref("Key")})

@@ -53,9 +53,9 @@ PASSED = {
     "/v1/rerank": "rerank",
     "/v2/rerank": "rerank",
 }
-"""Paths that are passed on, and what the log calls them."""
+"""Paths that are passed on, and their names in the log."""
 FREE = frozenset({"moderations", "files"})
-"""What costs nothing."""
+"""Operations without a cost."""
 _USUAL = {"moderations": "openai:omni-moderation-latest"}
 """The model of a request that names none."""
 _CHAT = "/chat/completions"
@@ -81,7 +81,7 @@ class Passing:
 
 
 class SentBody(NamedTuple):
-    """What a client sent: a JSON object, or a form."""
+    """The client's body: a JSON object, or a form."""
 
     model: str | None
     members: Mapping[str, Any]
@@ -172,7 +172,7 @@ async def _sent_body(request: Request, service: Service) -> SentBody:
 
 
 def _target(gateway: Gateway, exchange: Exchange, name: str | None) -> Target:
-    """Who is asked. Names that no list has are those of the vendor whose path it is."""
+    """The target. Unknown names belong to the vendor of the path."""
     front = COHERE if exchange.arrival.action == "rerank" else CHAT
     if not name:
         raise ApiError(400, "invalid_request", "model: required")
@@ -205,7 +205,7 @@ async def reserve(gateway: Gateway, exchange: Exchange, target: Target, action: 
 
 
 def path_at(provider: Provider, path: str) -> str:
-    """Where a provider has a path of OpenAI's, of Cohere's, or the files of Anthropic's."""
+    """The provider's form of a path of OpenAI's, of Cohere's, or of Anthropic's files."""
     if provider.key in _RERANKERS and path.endswith("/rerank"):
         return path
     messages = provider.dialects.get(ANTHROPIC.dialect)
@@ -235,7 +235,7 @@ def _upward(service: Service, target: Target, sent: SentBody, path: str) -> Http
 async def answered(
     service: Service, exchange: Exchange, target: Target, upward: HttpRequest
 ) -> Response:
-    """What the provider answers."""
+    """The provider's response."""
     gateway, outcome = service.gateway, exchange.outcome
     try:
         reply = await service.passing.send(upward, target)

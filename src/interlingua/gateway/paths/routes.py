@@ -1,5 +1,5 @@
 """Every path of the gateway's own, in one table, and the application made of it. Beside them are
-the files of the page, which are the same for everybody.
+the files of the page, which are the same for everyone.
 
 Whether a caller may ask is decided on the row that matched, never on a text of the request; a row
 that does not say `open` asks for a key."""
@@ -302,7 +302,7 @@ class _HeldResponse(Response):
 async def _held(
     open: OpenRequests, row: Row, request: Request, principal: Principal, service: Service
 ) -> Response:
-    """What the handler answers; until that was sent, it counts among the key's open requests."""
+    """The handler's response; until it was sent, it counts among the key's open requests."""
     open.take(principal, "")
     try:
         made = await row.handler(service, request, principal)
@@ -315,7 +315,7 @@ async def _held(
 
 
 _UNRECORDED = (own.models, own.model, own.ollama_show)
-"""What answers errors itself."""
+"""Paths that write their errors themselves."""
 
 
 def _error_response(row: Row, request: Request, error: ApiError) -> Response:
@@ -380,7 +380,7 @@ _PLAIN: tuple[tuple[Kinds, int, str, str | None], ...] = (
     ((SessionError, ReadError), 400, "invalid_content", None),
     (ConflictError, 409, "conflict", "changed by another program in the meantime; read it again"),
 )
-"""Kinds of errors, and what they are answered with; None: their own words."""
+"""Kinds of errors, and their messages; None: their own."""
 
 
 def api_error(error: InterlinguaError) -> ApiError:

@@ -1,10 +1,10 @@
 """Responses in the background (`background: true`): they run on when the client has left, are
 polled, streamed from any event on, cancelled, and finished by another process where theirs died.
 
-The request, each event and the state are in the store. Whoever runs a response holds a claim on it;
-a claim that is not renewed expires, and the next process that looks runs the response again, under
-its id. Events continue their numbers then: a client that resumes its stream sees the response begin
-anew, and its last event has all of it."""
+The request, each event and the state are in the store. The process that runs a response holds a
+claim on it; a claim that is not renewed expires, and the next process that looks runs the response
+again, under its id. Events continue their numbers then: a client that resumes its stream sees the
+response begin anew, and its last event has all of it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Background(Leases["_Run"]):
         super().__init__(store)
         self._gateway = gateway
         self.app: Asgi | None = None
-        """What answers the requests."""
+        """The application that handles the requests."""
 
     # The store
 
@@ -102,7 +102,7 @@ class Background(Leases["_Run"]):
         return await self.store.objects(place, after=after)
 
     async def last_event(self, state: State) -> int:
-        """The number of the newest one; -1 if there is none."""
+        """The number of the newest event; -1 if there is none."""
         place = _place(state.tenant, "background-event", state.id)
         rows = await self.store.objects(place, after=2**62, limit=1, newest_first=True)
         return rows[0].seq if rows else -1
@@ -118,14 +118,14 @@ class Background(Leases["_Run"]):
         await self.store.remove_object(_place(state.tenant), state.id)
 
     async def finish(self, state: State) -> None:
-        """The last state: nobody has to run it any more."""
+        """Store the last state: the run is over."""
         await self.save(state)
         await self._finished(state.id, state.tenant)
 
     # What clients ask for
 
     async def start(self, exchange: Exchange, inbound: Inbound, send: Send) -> None:
-        """Takes a request over, and tells the client the state of it."""
+        """Takes a request over, and sends its state to the client."""
         principal = exchange.arrival.principal
         if not may_store(principal):
             raise Refusal(400, ErrorKind.INVALID_REQUEST, NOT_STORED, "content_not_stored")

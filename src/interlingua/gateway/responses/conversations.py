@@ -85,7 +85,7 @@ def compacted(items: Sequence[Wire]) -> list[Wire]:
 
 
 def page(items: Sequence[Wire], query: Mapping[str, str]) -> Wire:
-    """The part of a list that was asked for: `after`, `limit`, `order`."""
+    """The requested part of a list: `after`, `limit`, `order`."""
     order = query.get("order", "desc")
     if order not in ("asc", "desc"):
         raise ApiError(400, "invalid_value", "order: expected 'asc' or 'desc'")
@@ -108,7 +108,7 @@ def page(items: Sequence[Wire], query: Mapping[str, str]) -> Wire:
 
 
 SECONDS = 365 * 86400.0
-"""How long a conversation is stored after it was last used."""
+"""How long a conversation is stored after its last use."""
 MOST_NEW = 20
 """Items that may be added at a time, as OpenAI has it."""
 MOST_ITEMS = 10_000
@@ -131,7 +131,7 @@ class Expanded(NamedTuple):
     id: str
     body: bytes
     new: list[Any]
-    """What the request itself says."""
+    """The request's own items."""
 
 
 class Conversations:

@@ -18,7 +18,7 @@ _HANDSHAKE = frozenset({b"connection", b"upgrade", b"content-length", b"idempote
 
 
 class ErrorAnswer(NamedTuple):
-    """An answer that is no stream: its status and what its error says."""
+    """An answer that is no stream: its status and its error."""
 
     status: int
     error: dict[str, Any]

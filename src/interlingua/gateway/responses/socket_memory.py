@@ -1,4 +1,4 @@
-"""What a WebSocket remembers of its responses, so that the next one sends only what is new."""
+"""A WebSocket's memory of its responses, so that the next request sends only what is new."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 MOST = 64
 """Responses of one socket."""
 MOST_BYTES = 64 * 1024 * 1024
-"""Of one socket; the newest response is remembered in any case."""
+"""The most bytes of one socket; the newest response is always stored."""
 Members = dict[str, msgspec.Raw]
 _items = msgspec.json.Decoder(list[msgspec.Raw] | str | None).decode
 _text = msgspec.json.Decoder(str).decode

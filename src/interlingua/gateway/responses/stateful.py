@@ -1,5 +1,5 @@
-"""What has to be done to a request before it takes its usual way: it is run in the background, gets
-the items of its conversation, is compacted."""
+"""Steps before a Responses request takes its usual way: background runs, items of its conversation,
+compaction."""
 
 from __future__ import annotations
 

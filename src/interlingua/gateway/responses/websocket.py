@@ -274,7 +274,7 @@ class Socket:
                 self._memory.add(response.id, members, response.output)
 
     async def _prepare(self, members: Members, lane: str | None, previous: str | None) -> None:
-        """Answers `generate: false`: the request is checked and remembered, and no model asked."""
+        """Answers `generate: false`: the request is checked and stored, without calling a model."""
         gateway, body = self._gateway, _encode(members)
         arrival = Arrival(f"req_{gateway.ids.new()}", RESPONSES.dialect, action="prepare")
         exchange = Exchange(arrival)

@@ -232,7 +232,7 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
             self.flow.resume_reading()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Those that come after a body are none: they would be read as if they had come before."""
+        """Headers after a body are ignored: they would be read as if they had come before."""
         if self._is_head:
             HttpToolsProtocol.on_header(self, name, value)
 
@@ -329,7 +329,7 @@ def without_upgrade(data: bytes) -> bytes:
 
 
 class WebSocketConnection(StallLimit, WebSocketsSansIOProtocol):
-    """The application closes the socket once it is told to, after the response under way."""
+    """The application closes the socket when asked, after the response under way."""
 
     def handle_connect(self, event: Any) -> None:
         self.drain = asyncio.Event()

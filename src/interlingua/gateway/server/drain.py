@@ -1,8 +1,8 @@
 """The server: uvicorn's, which goes in an orderly way.
 
-After a signal to end it says at `/health/ready` that it is going, and goes on for a moment, so that
-others can hear it; then it takes no new connections and lets requests end by themselves; and what
-is still under way when the time is up is told so, in its own dialect. A second signal skips the
+After a signal to end, `/health/ready` fails, and the gateway runs on for a moment, so that load
+balancers notice; then it takes no new connections and lets requests end by themselves; requests
+still under way when the time is up get an error in their own dialect. A second signal skips the
 waiting.
 """
 
@@ -88,7 +88,7 @@ class Server(uvicorn.Server):
             self._reloading = asyncio.ensure_future(self._reload())
 
     async def main_loop(self) -> None:
-        """As uvicorn's, which sees a signal at its next tick; this one is woken by it."""
+        """As uvicorn's, which notices a signal at its next tick; this one is woken by it."""
         self._loop = asyncio.get_running_loop()
         signalled = asyncio.ensure_future(self._signalled.wait())
         counter = 0

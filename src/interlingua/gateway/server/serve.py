@@ -1,5 +1,5 @@
-"""`interlingua serve`: one process, or several that share a socket, a store and their numbers;
-and what the terminal shows at the start."""
+"""`interlingua serve`: one process, or several that share a socket, a store and their metrics; and
+the terminal's output at the start."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Welcome:
         ]
 
     def sdks(self) -> dict[str, dict[str, str]]:
-        """What each official SDK reads from its environment."""
+        """The environment variables of each official SDK."""
         key = KEY if self.keyed else ANY
         environment = {
             "openai": {"OPENAI_BASE_URL": f"{self.place}/v1", "OPENAI_API_KEY": key},
@@ -349,7 +349,7 @@ def store_with_keys(where: str) -> str | None:
 
 
 def taken(host: str, port: int, error: OSError) -> ListenError:
-    """An address that cannot be had, and what to do about it."""
+    """The error for an address that is in use, with the remedy."""
     text = f"cannot listen on {host}:{port}: {error.strerror or error}"
     if error.errno == errno.EADDRINUSE:
         text += (

@@ -50,7 +50,7 @@ def without_secrets(text: str) -> str:
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """What a record says beside its name."""
+    """The fields of a record beside its name."""
     return {name: _plain(value) for name, value in vars(record).items() if name not in _USUAL}
 
 
@@ -102,7 +102,7 @@ def _place(trace: Any) -> str:
 
 
 def set_up_logs(telemetry: Telemetry, out: TextIO | None = None) -> logging.Handler:
-    """Send the log to standard error, in the form that was asked for."""
+    """Send the log to standard error, in the configured form."""
     stream = out or sys.stderr
     json = telemetry.log == "json" or (telemetry.log == "auto" and not stream.isatty())
     handler = logging.StreamHandler(stream)
@@ -119,7 +119,7 @@ def set_up_logs(telemetry: Telemetry, out: TextIO | None = None) -> logging.Hand
 
 
 class Overrides(msgspec.Struct, frozen=True):
-    """What the command line says, which comes before what the file says."""
+    """The settings of the command line, which override the file."""
 
     path: str | None = None
     host: str | None = None
@@ -256,7 +256,7 @@ SECONDS, LONGEST, GROWTH = 5, 60, 16 << 20
 
 
 def resident() -> int:
-    """Bytes of memory that this process has, where Linux tells."""
+    """Bytes of memory of this process, on Linux."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
     except OSError:

@@ -1,5 +1,5 @@
-"""Sessions over HTTP. A session belongs to whoever made it; of all others it is as if it were not
-there. On a gateway without keys they are the user's own, those of the command line included."""
+"""Sessions over HTTP. A session belongs to its maker; others see it as missing. On a gateway
+without keys they are the user's own, those of the command line included."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LONGEST = 500
 
 
 def filter_of(query: Mapping[str, str]) -> SessionFilter:
-    """What a query says; what it leaves empty is not asked for."""
+    """The filter of a query; empty values do not filter."""
     params = {name: text for name, text in query.items() if text}
     origin = params.get("source")
     if origin is not None and origin not in ORIGINS and origin not in formats():
@@ -237,7 +237,7 @@ async def place_of(store: AsyncStore, row: SessionRow, id: str) -> int | None:
 
 
 OWNER = "owner"
-"""Where a session's policy says whose it is."""
+"""The key of a session's policy with its owner."""
 KIND = "kind"
 """There too: what a row is for, if it is no conversation of this API."""
 TASK = "task"
@@ -281,7 +281,7 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
 
 
 async def _cost(store: AsyncStore, row: SessionRow) -> str | None:
-    """What the answers of a session cost, as far as they have a price; None for long sessions."""
+    """The cost of a session's answers, as far as they have a price; None for long sessions."""
     if not 0 < row.message_count <= MOST_SUMMED:
         return None
     usages = [each.metadata.usage async for each in store.usages(session_id=row.id)]

@@ -1,6 +1,5 @@
-"""What goes on in a session, for those who watch: the events of the trace as they are stored, and
-between them the pieces of an answer while it arrives. Those pieces are never stored: who was not
-there sees the message instead.
+"""Live events of a session: the events of the trace as they are stored, and between them the pieces
+of an answer while it arrives. Those pieces are never stored: later readers see the message instead.
 
 An event of the trace has an id, its number in the session, from which a client can go on
 (`Last-Event-ID`); a piece has none.
@@ -48,7 +47,7 @@ _ROOM = 1024 * 1024 * 1024
 
 
 def turn_of(row: SessionRow) -> str | None:
-    """The turn that is under way in any worker; None if there is none."""
+    """The turn under way in any worker; None if there is none."""
     return row.turn.id if row.turn is not None and is_under_way(row.turn) else None
 
 
@@ -112,7 +111,7 @@ class OtherWorkers:
 
 
 WAITING = 1000
-"""Pieces that one watcher may be behind; who is slower is sent away, and can come back."""
+"""Pieces that one watcher may be behind; a slower one is disconnected, and can come back."""
 POLL = 0.5
 """Seconds between two polls of the trace while nothing arrives: turns of other workers, whose
 events the bus of this one does not have."""
@@ -140,7 +139,7 @@ _ANSWERED = ("llm.call_completed", "llm.call_failed")
 
 
 class Watcher:
-    """One who watches."""
+    """One watcher of a session."""
 
     def __init__(self) -> None:
         self.pieces: asyncio.Queue[Piece] = asyncio.Queue(WAITING)
@@ -179,7 +178,7 @@ class Watcher:
 
 
 class Hub:
-    """Who watches which session in this process. The bus says when the trace has more."""
+    """The watchers of each session in this process. The bus signals new events of the trace."""
 
     def __init__(self, bus: Bus | None = None) -> None:
         self._bus = bus or Bus()
@@ -267,7 +266,7 @@ class SessionFeed:
         return name, {"content_block_index": self._number(event.index), **data}
 
     def _of_block(self, event: Any) -> tuple[str, dict[str, Any]] | None:
-        """What an event says of one block; None if it says nothing that is shown."""
+        """An event's part of one block; None if it has nothing that is shown."""
         match event:
             case ev.TextDelta():
                 return "text.delta", {"text": event.text}
@@ -380,7 +379,7 @@ class _SessionWatch:
         yield frame("error", {"code": "shutting_down", "after": self._after})
 
     async def _listen(self) -> list[Piece]:
-        """What another worker has stored of the answer that it gets."""
+        """The part of another worker's answer that it has stored."""
         row = await self._store.session(self._session_id)
         if turn_of(row) is None or self._hub.is_local(self._session_id):
             return []
@@ -448,7 +447,7 @@ class RemoteAnswer:
         self._lengths: dict[int, int] = {}
 
     def growth(self, message: Message) -> list[Piece]:
-        """What is new of it."""
+        """The new pieces."""
         out: list[Piece] = []
         if message.id != self.id:
             self.id, self._lengths = message.id, {}

@@ -36,7 +36,7 @@ from interlingua.store.request_costs import SESSIONS
 
 T = TypeVar("T")
 FRONT = Front(dialect=SESSIONS, provider="", paths={})
-"""Turns speak no dialect: each model is asked in its own."""
+"""Turns have no front: each model is called in its own dialect."""
 
 
 class MeteredClient(AsyncClient):
@@ -72,7 +72,7 @@ class MeteredClient(AsyncClient):
         return principal
 
     def for_worker(self, route_name: str | None) -> MeteredClient:
-        """A client for a worker of the turn, whose model was asked for by this name."""
+        """A client for a worker of the turn, with this name for its model."""
         meter = self.meter
         client = MeteredClient(meter._gateway, meter.principal, meter._session_id)
         client.meter.route_name = route_name
@@ -94,13 +94,13 @@ class MeteredClient(AsyncClient):
         await self.meter.hold(model, request)
 
     async def release(self) -> None:
-        """Nothing was asked."""
+        """Release the reservation: no request was sent."""
         await self.meter.release()
 
     def tries(
         self, call: Call, once: Callable[[str, Clock], Awaitable[T]]
     ) -> Awaitable[tuple[T, tuple[Attempt, ...]]]:
-        """As the call's route says, if it has one."""
+        """As in the call's route, if it has one."""
         metered = self.meter._under_way.get(call.id)
         if metered is None or not call.targets:
             return super().tries(call, once)
@@ -126,7 +126,7 @@ class Meter(Middleware):
         self._gateway = gateway
         self._session_id = session_id
         self.route_name: str | None = None
-        """The name that the model of the turn was asked for by, where it is a route's."""
+        """The requested name of the turn's model, if it is a route's."""
         self._held: MeteredCall | None = None
         self._under_way: dict[str, MeteredCall] = {}
         self._changes: dict[str, Report] = {}

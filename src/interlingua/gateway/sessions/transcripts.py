@@ -68,7 +68,7 @@ def may_read(service: Service, principal: Principal) -> bool:
 
 
 async def transcript(service: Service, agent: str, id: str, principal: Principal) -> dict[str, Any]:
-    """One of them; to callers who may not read them none exists."""
+    """One of them; missing for callers who may not read any."""
     if may_read(service, principal) and agent in formats():
         found = await asyncio.to_thread(_read, agent, id)
         if found is not None:

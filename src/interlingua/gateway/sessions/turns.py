@@ -113,13 +113,13 @@ class FullError(InterlinguaError):
 
 
 class Turns:
-    """All turns of this process, and what sessions are opened with."""
+    """All turns of this process, and the settings that sessions are opened with."""
 
     def __init__(self, gateway: Gateway, store: AsyncStore) -> None:
         self.gateway = gateway
         self.store = store
         self.bus = Bus()
-        """Delivers the events of sessions to those who watch them."""
+        """Delivers the events of sessions to their watchers."""
         self.hub = Hub(self.bus)
         self.other_workers = OtherWorkers(store)
         self._running: dict[str, RunningTurn] = {}
@@ -141,7 +141,7 @@ class Turns:
         self.dialects = DialectByModel(providers)
 
     def known(self, principal: Principal) -> dict[str, Any]:
-        """What a session is opened with."""
+        """The settings that a session is opened with."""
         return {
             "router": self.router,
             "dialects": self.dialects,
@@ -272,7 +272,8 @@ class Turns:
         return True
 
     async def _tend(self) -> None:
-        """While turns are under way: say that they are, and stop those that others want stopped."""
+        """While turns are under way: renew their claims, and stop those that were cancelled
+        elsewhere."""
         while self._running:
             await asyncio.sleep(LOOK)
             turns = {id: r.turn.id for id, r in self._running.items() if r.turn is not None}

@@ -1,4 +1,4 @@
-"""What clients of our own paths send: bounded, in time, and checked before anything is done."""
+"""Bodies of requests to our own paths: bounded, in time, and checked first."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class ShownModel(msgspec.Struct):
 
 
 async def read(request: Request, kind: type[T], limits: Limits) -> T:
-    """The body as what it should be."""
+    """The body as a value of its type."""
     return cast(T, _decoded(await body_of(request, limits), kind))
 
 

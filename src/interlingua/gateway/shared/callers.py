@@ -32,7 +32,7 @@ JSON = "application/json"
 
 
 class ApiError(Exception):
-    """An answer in place of what was asked for: `{"error": {"code", "message", "details"?}}`."""
+    """An error response: `{"error": {"code", "message", "details"?}}`."""
 
     is_recorded = False
     """Whether the log has it already."""
@@ -64,7 +64,7 @@ def log_refused(
 
 
 async def principal_of(keys: Keys, request: Request) -> Principal:
-    """Who asks; decided by the key alone, before anything else of the request is looked at."""
+    """The principal of a request; decided by the key alone, before anything else is read."""
     token = token_of(dict(request.scope["headers"]), request.scope["query_string"])
     try:
         return await keys.find(token)

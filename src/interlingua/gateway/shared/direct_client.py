@@ -8,13 +8,13 @@ from http import HTTPStatus
 from typing import Any
 
 DIRECT_CLIENT = "interlingua.direct_client"
-"""Where the scope of a request has its `DirectClient`."""
+"""The key of a request's scope with its `DirectClient`."""
 
 
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 _STATUS = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}".encode() for status in range(600)]
 _CONTROL = bytes([code for code in (*range(32), 127) if code not in b"\t\r\n"])
-"""What no header may hold, beside ends of lines in wrong places."""
+"""Characters that headers must not hold, beside misplaced ends of lines."""
 
 
 class DirectClient:

@@ -72,7 +72,7 @@ async def is_set(event: asyncio.Event, seconds: float | None = None) -> bool:
 
 
 class Poller:
-    """Polls the store in a task, for as long as somebody reads and until it is closed."""
+    """Polls the store in a task, as long as there are readers and until it is closed."""
 
     def __init__(self) -> None:
         self.closed = asyncio.Event()

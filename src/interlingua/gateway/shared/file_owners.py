@@ -1,4 +1,4 @@
-"""Whose the files are that were passed on to a provider, in the one account that all keys share."""
+"""The owners of files that were passed on to a provider, in the one account that all keys share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from interlingua.store.errors import StoreError
 from interlingua.store.idempotency import ObjectList, ObjectRow
 
 SECONDS = 10 * 365 * 86400.0
-"""How long it is known whose a file is; providers delete them sooner."""
+"""How long the owner of a file is stored; providers delete files sooner."""
 MOST = 1000
 """Files of one tenant that are listed, and that one request may name."""
 LARGE = 1024 * 1024
@@ -39,7 +39,7 @@ class PassedFile(msgspec.Struct):
 
 
 class ProviderFiles:
-    """Whose the files are that were passed on."""
+    """The owners of files at providers."""
 
     def __init__(self, store: AsyncStore) -> None:
         self._store = store

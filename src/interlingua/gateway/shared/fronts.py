@@ -49,7 +49,7 @@ def all_fronts() -> tuple[Front, ...]:
 
 
 class Match(NamedTuple):
-    """What a path asks for. `model` and `stream` are there where the path says them."""
+    """The operation of a path. `model` and `stream` are set if the path has them."""
 
     front: Front
     action: Action = "generate"
@@ -101,7 +101,7 @@ def _readers() -> tuple[Front, ...]:
 
 
 def match(path: str) -> Match | None:
-    """What a POST to this path asks for."""
+    """The operation of a POST to this path."""
     found = _match(path)
     if found is None and (twice := _TWICE.match(path)) is not None:
         return _match(path[twice.end() :])
@@ -126,7 +126,7 @@ _TWICE = re.compile(r"/v\d(?:beta\d*)?(?=/(?:v\d|api/|model/|anthropic/))")
 SIGNED = "AWS4-HMAC-SHA256"
 _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)/")
 KEY_PREFIX = "gw_"
-"""How the keys of a gateway begin."""
+"""The prefix of the gateway's keys."""
 
 
 def _signer(signature: str, headers: Mapping[bytes, bytes]) -> str | None:
@@ -212,6 +212,6 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 PRINCIPAL = "interlingua.principal"
-"""Where the scope of a request that the gateway makes to itself says for whom; no client can."""
+"""The scope key of a gateway's own requests with their principal; no client can set it."""
 DRAIN = "interlingua.drain"
-"""Where the scope of a WebSocket has the event that is set when the gateway shuts down."""
+"""The scope key of a WebSocket with the event that is set when the gateway shuts down."""

@@ -1,6 +1,5 @@
-"""Work that goes on when its client has left, and that one process runs at a time: whoever does
-holds a claim on it. A claim that is not renewed expires, and the next process that looks takes the
-work over."""
+"""Work that continues without its client, in one process at a time, which holds a claim on it. A
+claim that is not renewed expires, and the next process that looks takes the work over."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ class Leases(ABC, Generic[R]):
 
     kind: ClassVar[str]
     most: ClassVar[int]
-    """How much one process runs at a time."""
+    """The most jobs that one process runs at a time."""
     lifetime: ClassVar[float]
     """Seconds for which marks are stored."""
 

@@ -1,5 +1,5 @@
-"""Who a key stands for, and what it may spend: built from the key's row, once per lookup;
-and how many requests each key has open."""
+"""The principal of a key, and its spending limits: built from the key's row, once per lookup; and
+the number of open requests of each key."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class KeyPrincipal(Principal):
     allow_unbounded: bool = False
     read_metrics: bool = False
     read_requests: bool = False
-    """Whether it sees what all keys ask for, and what they may spend."""
+    """Whether it sees the requests of all keys, and their caps."""
     allowed_tools: tuple[str, ...] | None = None
     """Patterns of the tools of MCP servers that it may call."""
     admin: bool = False
@@ -48,7 +48,7 @@ class KeyPrincipal(Principal):
 
 
 def principal_of(row: KeyRow, budgets: Sequence[BudgetRow] = ()) -> KeyPrincipal:
-    """Who a key stands for; `budgets` are those of all keys."""
+    """The principal of a key; `budgets` are those of all keys."""
     account = row.account_id or row.id
     limits = [_limit("key", account, row.daily_cap_usd, row.monthly_cap_usd, row.weekly_cap_usd)]
     owned: tuple[tuple[Scope, str | None, OwnerCaps], ...]
@@ -136,7 +136,7 @@ SHARE = 4
 
 
 def descriptors() -> int | None:
-    """How many files and connections this process may have open; None where that is unlimited."""
+    """The limit of this process's files and connections; None if there is none."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -160,7 +160,7 @@ def most_of_key(configured: int) -> int:
 
 
 class OpenRequests:
-    """Counts the open requests of each key. `most` is asked anew each time: settings can change."""
+    """Counts the open requests of each key. `most` is read anew each time: settings can change."""
 
     def __init__(self, most: Callable[[], int]) -> None:
         self._most = most

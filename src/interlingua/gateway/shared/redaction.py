@@ -1,6 +1,6 @@
 """Redaction on the way to a provider: secrets and personal data of a request are replaced by
-placeholders, and put back into the answer where that is asked for. What is put back is known for
-the time of one request only; nothing of it is stored.
+placeholders, and restored in the answer on request. The originals are in memory for the time of one
+request only; nothing of them is stored.
 
 Thinking keeps its placeholders, since its issuer signs it and wants it back as it was."""
 
@@ -48,19 +48,19 @@ if TYPE_CHECKING:
 
 
 def redaction_of(gateway: Gateway, principal: Principal) -> Redaction:
-    """What is done to the requests of a principal."""
+    """The redaction of a principal's requests."""
     return principal.redaction or gateway.settings.redaction
 
 
 def refuse_unredacted(gateway: Gateway, principal: Principal, what: str) -> None:
-    """`Refusal` for what is passed on as it is, where requests have to be redacted."""
+    """`Refusal` for bodies that are passed on unchanged, if requests have to be redacted."""
     if redaction_of(gateway, principal) != "off":
         text = f"{what} cannot be redacted, which this gateway does to all requests of this key"
         raise Refusal(403, ErrorKind.INVALID_REQUEST, text, "redaction_unsupported")
 
 
 class RedactedRequest(NamedTuple):
-    """A request without secrets, and what its placeholders stand for."""
+    """A request without secrets, and the originals of its placeholders."""
 
     value: Any
     secrets: dict[str, str]
@@ -279,7 +279,7 @@ class _Reader:
 
 
 class RedactingAsker(Asker):
-    """Asks for sessions and tasks, whose requests are redacted where `mode` says so."""
+    """Sends requests of sessions and tasks, redacted as `mode` requires."""
 
     def __init__(self, asker: Asker, mode: Callable[[], Redaction]) -> None:
         lessons = asker.lessons

@@ -1,7 +1,7 @@
 """Errors of the gateway's own, with a word for programs in every dialect.
 
 Some dialects have no place for a code of ours in their errors. There it stands beside the message,
-where that dialect's clients keep what they do not know; a header has it for everybody."""
+where that dialect's clients preserve unknown members; a header has it for all clients."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a request can make a provider do at most: the tokens of its prompt and of its answers. It is
-found in the request as it is read for translating; what nobody can limit is told apart.
+"""The most work that a request can cause: the tokens of its prompt and of its answers. It is found
+in the request as it is read for translating; parts without a limit are listed.
 
 Most requests of most clients are plain: a few texts and a limit. Those are recognised by a shape
 that has no room for anything else, which costs next to nothing."""
@@ -108,7 +108,7 @@ def _is_unseen(block: Block) -> bool:
 
 
 def _names_something(raw: Any) -> bool:
-    """Whether what we do not know has an address or a file in it."""
+    """Whether unknown data has an address or a file in it."""
     if isinstance(raw, dict):
         return any(
             any(word in str(key).lower() for word in _NAMES) or _names_something(value)
@@ -139,7 +139,7 @@ class Most(NamedTuple):
     thinking: int = 0
     """Tokens of `output` that are for thinking, and come on top of the limit that is sent."""
     unbounded: tuple[str, ...] = ()
-    """What cannot be limited, in words for people."""
+    """The parts without a limit, in words for people."""
 
     @property
     def is_nothing(self) -> bool:
@@ -148,7 +148,7 @@ class Most(NamedTuple):
 
 
 def plainly(dialect: str, body: bytes) -> Most | None:
-    """What a short and plain request asks for; None for all others, which have to be read."""
+    """The limits of a short and plain request; None for all others, which have to be read."""
     decoder = front_of(dialect).plain
     if decoder is None or len(body) > SHORT:
         return None

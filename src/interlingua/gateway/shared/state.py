@@ -1,4 +1,4 @@
-"""What the parts of a gateway share: the request in flight, and what each part can be asked."""
+"""Shared state of a gateway: the request in flight, and the interface of each part."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ ROUTE = "route:"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is asking, as far as we know: built once per request, from the key alone."""
+    """The caller of a request: built once per request, from the key alone."""
 
     key_id: str | None = None
     user_id: str | None = None
     team_id: str | None = None
     account_id: str = ""
-    """What the key's spending is counted under: keys that replaced each other share it."""
+    """The account of the key's spending: keys that replaced each other share it."""
     workspace_path: str | None = None
     allowed_models: frozenset[str] | None = None
     """Ids of models, and names of routes behind their mark; None: all of them."""
@@ -81,7 +81,7 @@ class Principal:
 
     @property
     def limited(self) -> bool:
-        """Whether it matters what exactly a request says of its model and its length."""
+        """Whether the exact model and length of a request matter."""
         return self.capped or self.allowed_models is not None
 
 
@@ -90,7 +90,7 @@ ANONYMOUS = Principal()
 
 
 class Labels(NamedTuple):
-    """What a request says about itself for budgets: its end user, and its tags (`name=value`)."""
+    """The labels of a request for budgets: its end user, and its tags (`name=value`)."""
 
     end_user: str = ""
     tags: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class ClientKey(NamedTuple):
 
 
 class Arrival(msgspec.Struct, frozen=True):
-    """What came in: who asks, for what, and when."""
+    """A request as it came in: its caller, its operation, its time."""
 
     id: str
     front: str
@@ -117,14 +117,14 @@ class Arrival(msgspec.Struct, frozen=True):
     session_id: str | None = None
     """The session whose turn asks."""
     labels: Labels | None = None
-    """What its budgets may be about; None where it has none."""
+    """Its labels for budgets; None if it has none."""
     own_key: ClientKey | None = None
-    """For providers that are asked with their clients' own keys, if there are any."""
+    """For providers that are called with their clients' own keys, if there are any."""
     at: datetime = msgspec.field(default_factory=partial(datetime.now, UTC))
     began: float = msgspec.field(default_factory=time.perf_counter)
 
     def by(self, principal: Principal) -> Arrival:
-        """The same, once it is known who asks."""
+        """The same, once its caller is known."""
         return msgspec.structs.replace(self, principal=principal)
 
     def elapsed_ms(self) -> float:
@@ -157,7 +157,7 @@ UNDECIDED = Decision()
 
 
 class Outcome(msgspec.Struct):
-    """What came back, measured as it comes: the one thing here that is written to."""
+    """The outcome, measured as it comes: the only mutable part here."""
 
     status: int = 0
     error: ErrorKind | None = None
@@ -169,11 +169,11 @@ class Outcome(msgspec.Struct):
     cost: Decimal | None = None
     stop_reason: StopReason | None = None
     tries: tuple[Attempt, ...] = ()
-    """What came of each attempt."""
+    """The outcome of each attempt."""
     upstream_id: str | None = None
     first_byte_ms: float | None = None
     heard: int = 0
-    """Bytes of what was answered, where it may have to be paid for by its length."""
+    """Bytes of the answer, if it may have to be charged by its length."""
     is_last: bool = False
     """Whether the next bytes are the last of a stream."""
     is_sent: bool = False
@@ -181,7 +181,7 @@ class Outcome(msgspec.Struct):
     replayed: bool = False
     """Whether it was given an answer that another request has got."""
     reservation: Any = None
-    """What is set aside for it, until it is settled."""
+    """Its reservation, until it is settled."""
     span: Any = None
     """Its span, from the first call to a provider on, if spans are enabled."""
     compared: ComparedPrompt | None = None
@@ -225,11 +225,11 @@ class Recall(NamedTuple):
     prompt: tuple[Message, ...]
     """The messages before the answer, by which it is found again."""
     history: History | None = None
-    """What is remembered of the messages of the request."""
+    """The record of the request's messages."""
 
 
 class Refusal(Exception):  # noqa: N818  # it is an answer, not a fault
-    """An answer in place of what was asked for: a status and an error in the client's words."""
+    """An error response: a status and an error in the client's dialect."""
 
     is_recorded = False
     """Whether the log has it already."""
@@ -249,7 +249,7 @@ class Refusal(Exception):  # noqa: N818  # it is an answer, not a fault
 
 
 class Keys(Protocol):
-    """Finds out who is asking."""
+    """Authenticates callers."""
 
     on_void: Callable[[str], None] | None
 
@@ -263,7 +263,7 @@ class Keys(Protocol):
         """Whether there is a valid key that administers."""
 
     def forget(self) -> None:
-        """Believe nothing of what was found so far."""
+        """Forget all cached results."""
 
 
 class Caps(Protocol):
@@ -276,7 +276,7 @@ class Caps(Protocol):
         where that is too much. Where `shortens`, less is set aside for a shorter answer."""
 
     async def settle(self, exchange: Exchange) -> None:
-        """What it did cost, once, whatever became of it."""
+        """Charge its real cost, once, whatever became of it."""
 
     def settle_soon(self, exchange: Exchange) -> None:
         """The same, without waiting until it is written."""
@@ -309,7 +309,7 @@ class Responses(Protocol):
     """Answers that are stored for clients of APIs that store them."""
 
     async def expand(self, request: Request, arrival: Arrival) -> Request:
-        """The request with the history that it goes on from; `Refusal` where there is none."""
+        """The request with the history that it continues; `Refusal` if there is none."""
 
     async def items(self, id: str, arrival: Arrival) -> list[Any]:
         """The conversation up to a stored response, as input items of the Responses API."""
@@ -321,17 +321,17 @@ class Responses(Protocol):
         the response was read from."""
 
     async def require_own(self, ids: Sequence[str], arrival: Arrival) -> None:
-        """`Refusal` where one of what its provider keeps is another tenant's."""
+        """`Refusal` if one of these ids at a provider belongs to another tenant."""
 
     def note(self, ids: Iterable[str], principal: Principal) -> None:
-        """A provider keeps these, for the one who asked."""
+        """Record that a provider stores these for the principal."""
 
 
 class Trace(Protocol):
     """Called with every exchange once, when it is over."""
 
     spans: Any
-    """What makes a span of each request; None if spans are not enabled."""
+    """Makes a span of each request; None if spans are not enabled."""
 
     def headers(self, exchange: Exchange, incoming: Mapping[bytes, bytes]) -> dict[str, str]:
         """Trace-context headers for the provider."""
@@ -363,7 +363,7 @@ class NoCaps:
 
 
 class NoKeys:
-    """Everybody may come in: for loopback alone."""
+    """Everyone may enter: for loopback alone."""
 
     on_void: Callable[[str], None] | None = None
 

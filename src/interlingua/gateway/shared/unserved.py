@@ -1,5 +1,5 @@
-"""Paths that official SDKs have and the gateway does not serve: they are told apart from paths that
-nobody has, with a list of what is served."""
+"""Paths that official SDKs have and the gateway does not serve: they get an error of their own,
+with a list of the served ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FRONTS = {
     "botocore": BEDROCK,
     "anthropic": ANTHROPIC,
 }
-"""Whose errors the packages understand. Where several have a path, the first one decides."""
+"""The front whose errors the packages understand. If several have a path, the first one decides."""
 _NAME = re.compile(r"\\\{[^}]*\\\}")
 _CLIENTS = (
     ("anthropic", "anthropic-version", ""),
@@ -42,7 +42,7 @@ _CLIENTS = (
     (MISTRAL, "user-agent", "mistral-client"),
     ("openrouter", "user-agent", "openrouter"),
 )
-"""By which header a package is known, and a word in it. Others are asked as OpenAI is."""
+"""The header that identifies a package, and a word in it. Others count as OpenAI's."""
 _OTHER_APIS = {
     "google-genai": re.compile("/v1/(?:files|batches)(?:/.*)?"),
     MISTRAL: re.compile("/v1/conversations(?:/.*)?"),
@@ -73,12 +73,12 @@ def _paths(package: str) -> dict[str, re.Pattern[str]]:
 
 
 def not_served(method: str, path: str) -> str:
-    """What the clients of such a path are told."""
+    """The message for clients of such a path."""
     return f"this gateway does not serve {method} {path[:200]}; it serves {SERVED}"
 
 
 def client_of(headers: Mapping[str, str]) -> str | None:
-    """The package that asks; None where its headers do not tell."""
+    """The package that sent it; None if its headers do not show it."""
     for package, header, word in _CLIENTS:
         if header in headers and word in headers[header]:
             return package
@@ -86,7 +86,7 @@ def client_of(headers: Mapping[str, str]) -> str | None:
 
 
 def front_of_client(headers: Mapping[str, str]) -> Front | None:
-    """Whose errors and lists the client reads; None where its headers do not tell."""
+    """The front whose errors and lists the client reads; None if its headers do not show it."""
     package = client_of(headers)
     return None if package is None else _FRONTS[package]
 
@@ -98,13 +98,13 @@ def is_other_api(path: str, headers: Mapping[str, str]) -> bool:
 
 
 def unserved_socket(path: str) -> Front | None:
-    """Whose SDK opens a WebSocket there; None where none does."""
+    """The front whose SDK opens a WebSocket there; None if none does."""
     found = (package for package, pattern in _SOCKETS.items() if pattern.fullmatch(path))
     return next((_FRONTS[package] for package in found), None)
 
 
 def unserved(path: str, headers: Mapping[str, str], method: str | None = None) -> Front | None:
-    """Whose SDK has this path, with this method or with any; None where none has."""
+    """The front whose SDK has this path, with this method or with any; None if none has."""
     if (socket := unserved_socket(path)) is not None:
         return socket
     if _VERTEX.fullmatch(path):

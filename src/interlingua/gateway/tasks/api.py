@@ -1,5 +1,4 @@
-"""Tasks over HTTP. A task belongs to whoever made it, as a session does; of all others it is as if
-it were not there."""
+"""Tasks over HTTP. A task belongs to its maker, as a session does; others see it as missing."""
 
 from __future__ import annotations
 
@@ -56,8 +55,8 @@ MOST_WAITING, MOST_WAITING_BYTES = 100, 8 * 1024 * 1024
 LONGEST = 80
 """Characters of a title."""
 IDLE = -1
-"""The code of the answer to a cancel where nothing runs: the daemon that this API is that of has
-one for everything."""
+"""The code of the response to a cancel if nothing runs: the daemon whose API this is uses one for
+everything."""
 
 
 # Tasks
@@ -87,7 +86,7 @@ async def create(service: Service, request: Request, principal: Principal) -> Re
 
 
 def _title(message: Message | None) -> str | None:
-    """A task is called after the beginning of what was asked."""
+    """A task's title is the beginning of its first message."""
     words = "" if message is None else message.text.strip().partition("\n")[0].strip()
     return None if not words else words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
 
@@ -172,7 +171,7 @@ async def unqueue(service: Service, request: Request, principal: Principal) -> R
 
 
 async def queues(service: Service, request: Request, principal: Principal) -> Response:
-    """What waits in all of the caller's tasks, or in one."""
+    """The queued messages of all the caller's tasks, or of one."""
     id = request.query_params.get("task")
     if id is not None:
         row = await _row_of(service, id, principal)
@@ -301,7 +300,7 @@ def _text_at(folder: str, path: str) -> str | None:
 
 
 async def events_of_task(service: Service, request: Request, principal: Principal) -> Response:
-    """What has happened, and what happens from now on. Who accepts nothing but JSON gets a page."""
+    """Past and future events. Clients that accept only JSON get a page."""
     row = await _row(service, request, principal)
     after = _after(request, row)
     if _wants_json(request):
@@ -385,7 +384,7 @@ async def _row_of(service: Service, id: str, principal: Principal) -> TaskRow:
 
 
 async def _detail(service: Service, request: Request, row: TaskRow) -> dict[str, Any]:
-    """The task under its name, and for who does not look there, beside it."""
+    """The task under its name, and its members beside it, for clients that look there."""
     queue = await service.store.task_queue(row.id)
     confirmations = await service.store.confirmations(row.id) if row.waiting else []
     shown = output.detail(row, _port(request), queue, confirmations)

@@ -1,8 +1,8 @@
-"""The events of tasks for those who read them: `GET /task/{id}/events`.
+"""The events of tasks for readers: `GET /task/{id}/events`.
 
-A process reads each new event of a task once, however many readers there are, and keeps the last
-ones. Who is further behind, or reads slowly, reads from the store at its own pace; so a reader
-costs little memory, misses nothing and gets nothing twice.
+A process reads each new event of a task once, however many readers there are, and holds the last
+ones. A reader that is further behind, or slow, reads from the store at its own pace; so it costs
+little memory, misses nothing and gets nothing twice.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Live:
         self.message_id = message_id if self.message_id is None else self.message_id
 
     def see(self, message: Message, after: int) -> None:
-        """What another process has stored of the answer that it gets."""
+        """The part of another process's answer that it has stored."""
         if self.message_id != message.id:
             self._begin(after)
             self.message_id = message.id
@@ -97,7 +97,7 @@ class Live:
 
 
 class ReadPosition:
-    """How far one reader has read."""
+    """The position of one reader."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
@@ -111,7 +111,7 @@ class ReadPosition:
         return self._live.after < seq
 
     def growth(self) -> bytes:
-        """What is new, as frames."""
+        """The new part, as frames."""
         live = self._live
         if live.message_id is None or live.number == self._past:
             return b""
@@ -203,11 +203,11 @@ logger = logging.getLogger(__name__)
 POLL = 0.5
 """Seconds between two polls for events of other processes."""
 POLL_SAYING = 0.2
-"""The same while one of them gets an answer: who reads wants to see it grow."""
+"""The same while one of them gets an answer, so that readers see it grow."""
 SOON = 0.03
 """Seconds in which pieces of an answer are gathered before readers get them."""
 MAX_RECENT, MAX_RECENT_BYTES = 256, 1024 * 1024
-"""Of the last events of a task, for all of its readers together."""
+"""Limits of a task's recent events, for all of its readers together."""
 PAGE = 100
 CHUNK = 64 * 1024
 _QUEUE_EVENTS = (b'{"msg":"MessageQueued"', b'{"msg":"MessageUnqueued"')
@@ -324,7 +324,7 @@ class Feed:
             self._first = old.seq
 
     async def _overhear(self) -> None:
-        """What another process gets from a model, as far as it has stored it."""
+        """The stored part of an answer that another process gets."""
         last = await self._store.tail(self.id, 1) if self._row.generating else []
         if last and last[-1].metadata.status is MessageStatus.PARTIAL:
             self.live.see(last[-1], self.seq)
@@ -399,7 +399,7 @@ class Feeds(Poller):
             self._lives.pop(id, None)
 
     async def read(self, row: TaskRow, after: int) -> AsyncGenerator[bytes, None]:
-        """What happens in a task behind a number, until the reader or the gateway goes."""
+        """The events of a task after a number, until the reader leaves or the gateway stops."""
         feed = self._feeds.get(row.id)
         if feed is None:
             feed = self._feeds[row.id] = Feed(self._store, row, self.live(row.id))
@@ -441,7 +441,7 @@ class Feeds(Poller):
 
 
 class _Reader:
-    """One who reads; `after` is the last number that it has."""
+    """One reader; `after` is the last number that it has."""
 
     def __init__(self, feed: Feed, after: int, closed: asyncio.Event) -> None:
         self._feed = feed
@@ -484,7 +484,8 @@ class _Reader:
         return out
 
     async def _stored(self) -> list[bytes]:
-        """A page of what this reader has not seen; the queue as it is now, where it has changed."""
+        """A page of events that this reader has not seen; the queue as it is now, if it has
+        changed."""
         page = await self._feed.page(self._after)
         if not page:
             raise NotFoundError("the store", "event", str(self._after + 1))

@@ -86,9 +86,9 @@ def event_frame(row: TaskEventRow) -> bytes:
 
 
 MOST_BYTES = 4 * 1024 * 1024
-"""Of a message: every reader of the task gets it."""
+"""Bytes of a message: every reader of the task gets it."""
 MEMBERS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
-"""Of a message that is a body by itself."""
+"""Members of a message that is a body by itself."""
 
 
 class NewTask(msgspec.Struct, forbid_unknown_fields=True):

@@ -1,7 +1,7 @@
 """All tasks of a caller as they change: `GET /events`.
 
-A process asks the store for what has changed, once for all who read. What waits for a reader is the
-last state of each task, so that a slow one costs no more than the list itself.
+A process asks the store for changes once for all readers. A reader's backlog is the last state of
+each task, so that a slow one costs no more than the list itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PAGE = 1000
 GONE_EVERY = 4
 """Polls between two checks for deleted tasks, which cause no event."""
 GATHER = 0.05
-"""Seconds in which changes are gathered before the store is asked again."""
+"""Seconds in which changes are gathered before the store is read again."""
 
 
 class Reader:
@@ -54,7 +54,7 @@ class Reader:
             self.woken.set()
 
     def taken(self) -> list[TaskRow]:
-        """What is new, the list of all tasks considered that was told meanwhile."""
+        """The changes, considering a list of all tasks that was sent meanwhile."""
         rows = [row for row in self.pending.values() if self._is_new(row)]
         self.pending = {}
         self.woken.clear()
@@ -75,7 +75,7 @@ class Reader:
 
 
 class Overview(Poller):
-    """Who reads in this process."""
+    """The readers in this process."""
 
     def __init__(self, store: AsyncStore) -> None:
         super().__init__()

@@ -201,7 +201,7 @@ class Run:
 
 
 class TaskRuns:
-    """All runs of this process, what they have to work with, and who watches them."""
+    """All runs of this process, their shared parts, and their watchers."""
 
     def __init__(self, gateway: Gateway, store: AsyncStore, turns: Turns) -> None:
         self.gateway = gateway
@@ -462,7 +462,7 @@ class TaskRuns:
         return self.ended(await self.store.end_task(row.id))
 
     def ended(self, row: TaskRow) -> TaskRow:
-        """All who watch learn that it has ended."""
+        """All watchers learn that it has ended."""
         self.changed(row.id)
         self.overview.put(row)
         return row

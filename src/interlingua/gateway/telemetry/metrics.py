@@ -1,6 +1,6 @@
-"""Numbers for Prometheus. No label has a value that a client can make up: models that nobody has
-described or routed to are counted together, under their provider, and names that are no routes
-without one. Those of teams are for keys that may see what others spend."""
+"""Metrics for Prometheus. No label has a value that a client can make up: models that are neither
+listed nor routed to are counted together, under their provider, and unknown names without one.
+Those of teams are for keys that may see the spending of others."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120,
 
 
 class _Conversations:
-    """What is remembered of conversations, and how much of that was counted already."""
+    """The counts of remembered conversations, and how much of them was exported already."""
 
     def __init__(self, figures: Figures, registry: CollectorRegistry) -> None:
         self._figures, self._counted = figures, Figures()
@@ -209,7 +209,7 @@ class Metrics:
         return name
 
     def text(self) -> bytes:
-        """Of all workers, where there are several."""
+        """The metrics of all workers, if there are several."""
         self.flush()
         if not os.environ.get(FOLDER):
             return generate_latest(self.registry)
@@ -222,7 +222,7 @@ class Metrics:
 
 
 TRIES = 5
-"""How often the files of the workers are read, if one of them is being made."""
+"""Attempts to read the workers' files, if one of them is being made."""
 
 
 def _of_all_workers() -> bytes:
@@ -235,7 +235,7 @@ _MONEY = re.compile(rb"^(# \w+ )?interlingua_(cost_usd|tokens|team_\w+)[_ {]")
 
 
 def without_money(text: bytes) -> bytes:
-    """The numbers without what everybody together has spent: for those who only share a gateway."""
+    """The metrics without total spending: for callers who only share a gateway."""
     lines = text.splitlines(keepends=True)
     return b"".join([line for line in lines if _MONEY.match(line) is None])
 
@@ -343,13 +343,13 @@ BELIEVED = 1.0
 """Seconds for which what was found of the store holds; probes may come often."""
 PATIENCE = 2.0
 LOG_PATIENCE = 60.0
-"""Seconds for which requests may go unlogged before the gateway says that it is not ready."""
+"""Seconds for which requests may go unlogged before the gateway reports that it is not ready."""
 PROBE = "ready"
-"""Who writes to see whether it can be done: no capped key is served where nothing can be."""
+"""Writes a test value: without a writable store no capped key is served."""
 
 
 class Health:
-    """Looks at the store when it is asked, at most once a second."""
+    """Checks the store on request, at most once a second."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What is found behind the answers: places of losses in requests, and alerts by webhook.
+"""Background work after answers: places of losses in requests, and alerts by webhook.
 
 Bodies stay in memory until the places of their losses are found; only paths are stored. Alerts are
 about caps that are nearly or fully spent, providers that fail, a store that takes nothing. An alert
@@ -128,7 +128,7 @@ SIGNATURE = "x-interlingua-signature"
 
 
 def signature(secret: str, at: int, body: bytes) -> str:
-    """What a receiver computes itself, to know that an alert is ours and how old it is."""
+    """A receiver computes the same, to check an alert's origin and age."""
     made = hmac.new(secret.encode(), b"%d." % at + body, hashlib.sha256).hexdigest()
     return f"t={at},v1={made}"
 

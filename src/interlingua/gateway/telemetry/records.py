@@ -73,7 +73,7 @@ OURS = frozenset(
 
 
 def is_reported(report: Report) -> bool:
-    """Whether a report is stored: it has losses, or says what the gateway did."""
+    """Whether a report is stored: it has losses, or changes by the gateway."""
     return bool(report.losses) or any(entry.code in OURS for entry in report.entries)
 
 
@@ -192,7 +192,7 @@ def was_cut(exchange: Exchange) -> bool:
 
 
 def completed(exchange: Exchange, cost: Decimal | None, version: str | None) -> dict[str, Any]:
-    """What `llm.call_completed` says."""
+    """The payload of `llm.call_completed`."""
     outcome = exchange.outcome
     usage = outcome.usage
     fields: dict[str, Any] = {
@@ -211,7 +211,7 @@ def completed(exchange: Exchange, cost: Decimal | None, version: str | None) -> 
 
 
 def failed(exchange: Exchange) -> dict[str, Any]:
-    """What `llm.call_failed` says. The provider's words stay out: they may repeat a prompt."""
+    """The payload of `llm.call_failed`. The provider's text is left out: it may repeat a prompt."""
     outcome = exchange.outcome
     assert outcome.error is not None
     return {
@@ -321,7 +321,7 @@ MOST_TRIES = 20
 
 
 def _tries(exchange: Exchange) -> tuple[dict[str, Any], ...]:
-    """What came of each attempt, where that says more than the request itself."""
+    """The outcome of each attempt, if that is more than the request's own."""
     outcome = exchange.outcome
     if len(outcome.tries) == 1 and outcome.error is None:
         return ()
@@ -338,7 +338,7 @@ def _name(model: str | None) -> str | None:
 def _usage(
     usage: Usage | None, cost: Decimal | None, model: str | None, prices: PriceTable
 ) -> Usage | None:
-    """The counts and what they cost; None where nothing is known."""
+    """The counts and their cost; None if they are unknown."""
     if usage is None and cost is None:
         return None
     usage = usage or Usage()
@@ -418,7 +418,7 @@ def before_of(retention: Retention, now: datetime | None = None) -> Before:
 
 
 def sizes_of(retention: Retention) -> Sizes:
-    """How many of the newest rows stay, and how many bytes of them."""
+    """How many of the newest rows stay, and their bytes."""
     rows = (retention.request_rows, retention.loss_rows, retention.event_rows)
     return Sizes(*rows, retention.request_bytes, retention.loss_bytes, retention.event_bytes)
 
@@ -432,7 +432,7 @@ def _days_before(now: datetime, days: float) -> datetime | None:
 
 
 def swept_event(swept: Swept, before: Before) -> TraceSwept | None:
-    """What the trace says of a sweep; None where it deleted no events."""
+    """The trace's event for a sweep; None if it deleted no events."""
     deleted = swept.events + swept.losses
     cut = before.events or before.losses
     return TraceSwept(deleted, cut.isoformat()) if deleted and cut else None

@@ -1,6 +1,6 @@
-"""What becomes known of exchanges when they are over: events in the store, numbers, spans, a line
-in the log. A request waits for none of it: it leaves a note, and the notes are worked off a few at
-a time. Nothing here knows what was said.
+"""Records exchanges when they are over: events in the store, metrics, spans, a line in the log. A
+request waits for none of it: it leaves a note, and the notes are processed a few at a time. Nothing
+here has message content.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _operation(exchange: Exchange) -> str:
 
 
 def attributes(exchange: Exchange) -> dict[str, Any]:
-    """What a span says; nothing that is unknown."""
+    """The attributes of a span; known ones only."""
     arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
     target, principal = decision.target, arrival.principal
     assert target is not None
@@ -146,8 +146,8 @@ AT_A_TIME = 32
 """Notes that are worked off before others get their turn."""
 PAUSE = 0.1
 A_MINUTE = 600
-"""Events of refused keys and the like that are stored in a minute, and as many requests that we
-refused: who guesses keys shall not fill the disk."""
+"""Events of refused keys and the like that are stored in a minute, and of requests that we refused:
+guessing keys must not fill the disk."""
 
 
 HOLDER = "trace"
@@ -160,7 +160,7 @@ class Note(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What is to be stored of one thing that happened."""
+    """The data to store about one occurrence."""
 
     event: EventRow | None
     request: RequestRow | None = None
@@ -256,7 +256,7 @@ class Tracer:
 
     @property
     def failing_seconds(self) -> float:
-        """For how long the store has taken nothing of what waits."""
+        """How long the store has refused all writes."""
         since = self._failing_since
         return 0.0 if since is None else time.monotonic() - since
 

@@ -26,8 +26,8 @@ from interlingua.client.transport_errors import (
 HELD = 32 * 1024
 """Bytes of a reply that may be buffered before the connection is paused."""
 _READ = memoryview(bytearray(HELD))
-"""Where all connections read into, each in its turn. Without it the event loop reads four or eight
-times as much at once, and a client that takes nothing makes us hold all of that, several times."""
+"""The shared read buffer of all connections, each in its turn. Without it the event loop reads four
+or eight times as much at once, and a slow client makes us hold all of that, several times."""
 HEADERS = 64 * 1024
 """Bytes of a reply's headers."""
 _ODD = "invalid HTTP response"
@@ -71,7 +71,7 @@ class Reply:
         self._source = connection
         self._done = done
         self.pieces: list[bytes] = []
-        """What has arrived of the body and was not read yet."""
+        """The body's bytes that arrived and were not read yet."""
         self.held = 0
         """Its bytes."""
         self._broken: TransportError | None = None

@@ -85,7 +85,7 @@ Pool = tuple[str, str, int, str | None]
 
 
 class Place(NamedTuple):
-    """Where a URL leads."""
+    """The address of a URL."""
 
     scheme: str
     host: str
@@ -102,7 +102,7 @@ def may_name_files(body: bytes) -> bool:
 
 
 async def _any_files(body: bytes, tenant: str) -> None:
-    """Nobody has files here."""
+    """Files are not supported here."""
 
 
 class Upstream:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from interlingua.coerce import Conversation
 
 COLUMNS = (*TEXTS, *NUMBERS, "always")
-"""What a family has a coefficient for; `always` is what every prompt begins with."""
+"""The coefficients of a family; `always` is the beginning of every prompt."""
 
 # What a name may carry beside the model: region and maker in front, edition at the end.
 _MAKER = re.compile(r"^((us|eu|apac|jp|au|global)\.)?([a-z0-9]+\.)?(?=[a-z])")
@@ -62,7 +62,7 @@ class Family(msgspec.Struct, frozen=True):
 
 
 class LearnedWeights(msgspec.Struct, frozen=True):
-    """Everything that was learned: piece weights, families, and what single models add."""
+    """All learned weights: of pieces, of families, and the differences of single models."""
 
     split: str
     weights: dict[str, float]
@@ -148,7 +148,7 @@ class Estimator:
         self._known = {each: self._known[each] for each in ids if each in self._known}
 
     def _of_rest(self, tools: Iterable[ToolDefinition], options: Options | None) -> float:
-        """What tools and options add to a prompt; those of the last one are known."""
+        """Tokens of tools and options; those of the last one are cached."""
         known_tools, known_options, tokens = self._beside
         if tools is not known_tools or options is not known_options:
             counted = count((), tools, options, self._thinks)
@@ -159,11 +159,11 @@ class Estimator:
 
     @property
     def per_message(self) -> float:
-        """What stands around each message."""
+        """Tokens around each message."""
         return self._coefficients["messages"]
 
     def of_block(self, block: Block) -> float:
-        """What one block adds to a prompt."""
+        """Tokens of one block."""
         held: object = getattr(block, _HELD.get(type(block), ""), block)
         found = self._known.get(id(held))
         if found is None:
@@ -171,14 +171,14 @@ class Estimator:
         return found[1]
 
     def of_tool(self, tool: ToolDefinition) -> float:
-        """What one tool adds to a prompt that has others."""
+        """Tokens of one tool in a prompt that has others."""
         with_one, without = (count((), tools, None, self._thinks) for tools in ([tool], []))
         with_one.any_tools = 0
         weights, coefficients = self._weights, self._coefficients
         return weigh(with_one, weights, coefficients) - weigh(without, weights, coefficients)
 
     def added(self, messages: Iterable[Message]) -> float:
-        """What these messages add to a prompt that has begun."""
+        """Tokens that these messages add to a prompt."""
         return self._sum(*self._add(messages, 0.0, 0))
 
     def _sum(self, tokens: float, counted: int) -> float:
@@ -225,7 +225,7 @@ class Estimator:
 
 
 BlockCounts = tuple[tuple[str, float], ...]
-"""What a block adds to a prompt: the name of a coefficient, and by how much it counts."""
+"""Features of a block: the name of a coefficient, and its count."""
 
 
 def block_counts(block: Block) -> BlockCounts:
@@ -298,7 +298,7 @@ def coefficients_of(model: str) -> dict[str, float]:
 
 
 def thinks(model: str) -> bool:
-    """Names that say that the model answers at once; the first is DeepSeek's for that."""
+    """False for names of models that answer without thinking; the first is DeepSeek's."""
     return not re.search(r"deepseek-chat|non-(reasoning|thinking)", model.lower())
 
 

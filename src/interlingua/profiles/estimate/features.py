@@ -1,4 +1,4 @@
-"""What can be counted in a request without a tokenizer: pieces of text, its structure, and media.
+"""Features that can be counted without a tokenizer: pieces of text, structure, and media.
 
 Tokenizers cut text at the borders of words, numbers, punctuation and line breaks before they do
 anything else, so counting those pieces comes close to counting tokens. How much each kind of piece
@@ -56,7 +56,7 @@ _PIECES = re.compile(
 )
 _KINDS = dict.fromkeys(ascii_letters, "word") | dict.fromkeys(digits, "number")
 _KINDS |= dict.fromkeys(" \t\r\f\v", "space") | dict.fromkeys(punctuation, "mark")
-"""What a piece is, by its first character; where it is not here, `_kind_of` looks at all of it."""
+"""The kind of a piece by its first character; `_kind_of` decides the others."""
 _is_dense, _is_letters = re.compile(_DENSE).match, re.compile(_LETTERS).match
 
 
@@ -73,7 +73,7 @@ _USUAL = 6
 
 
 class Pieces(msgspec.Struct):
-    """How many pieces of each kind a text has."""
+    """The number of pieces of each kind in a text."""
 
     words: int = 0
     tails: int = 0
@@ -121,7 +121,7 @@ _MOST_PIECES, _LONGEST = 8192, 12
 
 
 class PieceWeights(dict[str, float]):
-    """What pieces weigh, of which common short ones are known."""
+    """The weights of pieces; common short ones have their own."""
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class RequestFeatures(msgspec.Struct):
     calls: Pieces = msgspec.field(default_factory=Pieces)
     results: Pieces = msgspec.field(default_factory=Pieces)
     described: Pieces = msgspec.field(default_factory=Pieces)
-    """Names and descriptions of tools and of what they take."""
+    """Names and descriptions of tools and of their inputs."""
     schema: Pieces = msgspec.field(default_factory=Pieces)
     """The schemas as JSON, descriptions included."""
     format: Pieces = msgspec.field(default_factory=Pieces)
@@ -224,7 +224,7 @@ def count(
 
 
 def count_block(counted: RequestFeatures, block: Block) -> None:
-    """What one block adds."""
+    """Add the features of one block."""
     match block:
         case TextBlock():
             counted.signatures += len(block.signature or "")
@@ -308,7 +308,7 @@ class MediaRules(msgspec.Struct, frozen=True):
     small: int = 0
     """Images with both sides up to this are one tile."""
     low: int | None = None
-    """With detail `low`."""
+    """Images with detail `low`."""
     most: int = 0
     document: int = 2000
     audio: int = 400

@@ -1,4 +1,5 @@
-"""The contract between a session and a provider's wire: four calls, and what the model can do."""
+"""The interface between a session and a provider's wire: four calls, and the model's
+capabilities."""
 
 from __future__ import annotations
 

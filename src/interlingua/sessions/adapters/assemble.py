@@ -1,8 +1,8 @@
-"""Answers of a session: events under our own ids, and what the wire does not know (who was asked
-and why, what it cost, how long it took).
+"""Answers of a session: events under our own ids, with data that the wire lacks (the model and why
+it was chosen, cost, latency).
 
-The message so far can be asked for at any time, so that a session can keep what has arrived. The
-last event of a stream that is cancelled says so, and holds what the user has already seen.
+The message so far is available at any time, so that a session can store partial answers. The last
+event of a cancelled stream is marked as such, and holds what the user has already seen.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class RequestContext:
     tools: ToolRegistry | None = None
     """Checks the input of calls to our own tools as they come in."""
     answer_adapter: AnswerAdapter | None = None
-    """How to read the answer, where the model had to be asked in another way."""
+    """Translates the answer back if the request was changed for the model."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
@@ -312,7 +312,7 @@ class AdapterStream:
         return [] if self.ended else [*self._closed(), *self._end(_CANCELLED)]
 
     def message(self) -> Message:
-        """What has arrived so far, `partial` until the stream has ended."""
+        """The message so far, `partial` until the stream has ended."""
         message = self._folder.message()
         if self.ended:
             return message

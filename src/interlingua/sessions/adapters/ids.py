@@ -1,7 +1,7 @@
-"""A session's tool ids: ours, `tu_` and a ULID, and what each provider calls the same call.
+"""A session's tool ids: ours, `tu_` and a ULID, and each provider's own.
 
-Ours are made when a call is first seen, whoever made it. On the way to the provider that made a
-call its own id is used again; any other provider gets ours.
+Ours are made when a call is first seen, whoever made it. Requests to the provider that made a call
+use its own id again; any other provider gets ours.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class IdMap:
         """Our id to the provider and its id."""
         self._ours: dict[tuple[str | None, str], str] = {}
         self._renamed: dict[str, dict[int, tuple[Message, Message]]] = {}
-        """Messages under the ids of a provider, which is asked for all of them every time."""
+        """Messages under the ids of a provider, since all of them are needed every time."""
         self._last: dict[str, tuple[tuple[Message, ...], tuple[Message, ...]]] = {}
-        """The messages that were asked for last, and what they were renamed to."""
+        """The last messages, and their renamed form."""
 
     @classmethod
     def of(cls, calls: Iterable[KnownCall], ulids: Ulids | None = None) -> IdMap:
@@ -65,7 +65,7 @@ class IdMap:
         return id
 
     def ours(self, provider_id: str, provider: str | None) -> str | None:
-        """Our id for what a provider calls a call; None where there is none."""
+        """Our id for a provider's id; None if there is none."""
         return self._ours.get((provider, provider_id))
 
     def theirs(self, id: str, provider: str | None) -> str:

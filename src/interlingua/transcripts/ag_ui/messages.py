@@ -76,11 +76,11 @@ class Thread:
         """The event that began a helper."""
         self.inputs: list[Part] = []
         self.beside: int = 0
-        """How many events say nothing of messages."""
+        """The number of events without messages."""
         self._named: dict[str, Entry] = {}
         self._calls: dict[str, Call] = {}
         self._ends: dict[str, int] = {}
-        """How many entries there were when a run was over."""
+        """The number of entries at the end of each run."""
         self.running: str | None = None
         """The run that has begun and not ended."""
         self._run = 0
@@ -160,7 +160,7 @@ class Thread:
             self._add({"role": END, **outcome})
 
     def _cut(self, end: int) -> None:
-        """Go on from here; what is said behind it is a way that was left."""
+        """Continue from here; later messages become an abandoned branch."""
         while end < len(self.entries) and not _speaks(self.entries[end]):
             end += 1
         if end < len(self.entries):
@@ -181,7 +181,7 @@ class Thread:
                 self._message(message)
 
     def _place(self, message: Part) -> int | None:
-        """Where this message stands already."""
+        """The index of this message, if it is there already."""
         entry = self._named.get(str(message.get("id")))
         if entry is None or entry.at >= len(self.entries) or self.entries[entry.at] is not entry:
             return None
@@ -365,7 +365,7 @@ EVENTS = frozenset(_HANDLERS) | {
 
 
 def folded(events: Iterable[Part]) -> Thread:
-    """What all these events build up."""
+    """The thread that all these events build up."""
     thread = Thread()
     for event in events:
         thread.feed(event)
@@ -394,7 +394,7 @@ NAMES = {"gemini": "google", "vertex": "google-vertex"}
 """The other way round, where a provider has another name there than here."""
 
 FAILED = frozenset({"failed", "denied", "retried"})
-"""Outcomes of a tool that pydantic-ai tells beside its result (2.66.0, 2026-11-16)."""
+"""Outcomes of a tool that pydantic-ai writes beside its result (2.66.0, 2026-11-16)."""
 
 
 class Sealed(NamedTuple):
@@ -407,11 +407,11 @@ class Sealed(NamedTuple):
 
 
 UNSIGNED = {"openai-responses": "openai-chat"}
-"""What a value without a signature came by, where its provider has two dialects."""
+"""The dialect of a value without a signature, if its provider has two."""
 
 
 def unsealed(value: Any) -> Sealed | None:
-    """What is known of such a value; where no signature is named in it, all of it is one."""
+    """The parts of such a value; if it names no signature, all of it is one."""
     if not isinstance(value, str) or not value:
         return None
     inside = _object(value)
@@ -444,7 +444,7 @@ def sealed(signature: str, name: str | None, provider: str | None) -> str:
 
 
 def has_failed(value: Any) -> bool:
-    """Whether an agent tells of a result that the tool failed."""
+    """Whether an agent marks a result as failed."""
     about = _object(value).get("pydantic_ai") if isinstance(value, str) else None
     return isinstance(about, dict) and about.get("outcome") in FAILED
 
@@ -461,7 +461,7 @@ def _object(value: str) -> dict[str, Any]:
 
 _KNOWN = frozenset({"id", "role", "content", "name", "toolCalls", "toolCallId", "metadata"})
 _REDACTED = "redacted_thinking"
-"""The id by which pydantic-ai tells that thinking is sealed as a whole (2.66.0, 2026-11-16)."""
+"""The id with which pydantic-ai marks thinking that is sealed as a whole (2.66.0, 2026-11-16)."""
 _MADE = re.compile(r"il-\d+(-\d+)?")
 """Ids that we gave to messages that had none."""
 _MEDIA = ("image", "audio", "video", "document")
@@ -481,7 +481,7 @@ def note_of(wire: Part) -> Any:
 
 
 def raw_of(wire: Part, *aside: str) -> Raw | None:
-    """What a message says beyond its fields."""
+    """The members of a message without a field."""
     rest = {key: each for key, each in wire.items() if key not in _KNOWN and key not in aside}
     metadata = wire.get("metadata")
     metadata = (
@@ -692,7 +692,7 @@ def _write_thinking(message: Message, name: str) -> Iterator[Part]:
 
 
 def _sealed_again(block: ThinkingBlock, form: Part, provider: str | None) -> str:
-    """As it was spelled, where that still says the same."""
+    """In its original spelling, if that still means the same."""
     assert block.signature is not None
     known = unsealed(form.get("sealed"))
     if known is not None and (known.signature, known.id) == (block.signature, block.id):

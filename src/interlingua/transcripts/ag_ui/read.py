@@ -116,7 +116,7 @@ def _values(data: bytes, path: Path, report: Report) -> list[Part]:
 
 
 class ReadMessage(NamedTuple):
-    """A message, what it was made of, and what was kept beside it."""
+    """A message, its source, and its notes."""
 
     message: Message
     entry: Entry
@@ -206,7 +206,7 @@ class _Reading:
         self.messages.append(ReadMessage(message, entry, note_of(wire)))
 
     def _end(self, outcome: Part) -> None:
-        """Records how a run ended on its last answer, or on an empty one if there is none."""
+        """Records a run's end on its last answer, or on an empty one if there is none."""
         places = [
             at
             for at in range(self._first, len(self.messages))
@@ -270,7 +270,7 @@ def read_entries(entries: Iterable[Entry], report: Report) -> list[ReadMessage]:
 
 
 def _with_notes(entries: Iterable[Entry], report: Report) -> list[tuple[Message, Entry]]:
-    """The messages as they were, and what each was made of."""
+    """The original messages, and the source of each."""
     return [
         (message, read_message.entry)
         for read_message in read_entries(entries, report)
@@ -319,6 +319,6 @@ def _helper(name: str, thread: Thread, report: Report) -> SubAgent:
 
 
 def _session(thread: Thread) -> Part:
-    """What we kept of a session in the input of its first run."""
+    """Our data of a session in the input of its first run."""
     props = thread.inputs[0].get("forwardedProps") if thread.inputs else None
     return read_session_note(props.get(KEY) if isinstance(props, dict) else None)

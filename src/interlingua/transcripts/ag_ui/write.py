@@ -1,8 +1,8 @@
 """Transcripts to AG-UI: events as lines or as a stream, or the input that a run goes on with.
 
-Events are told run by run, as the protocol's own way of storing them has it: a run begins with what
-is new in its input. What has no word is kept beside: in an event of ours behind a message, or in
-the `metadata` of a message that stands in an input."""
+Events are written run by run, as the protocol's own way of storing them has it: a run begins with
+the new messages of its input. Data without an equivalent is stored beside: in an event of ours
+behind a message, or in the `metadata` of a message in an input."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class _Thread:
 def _around(
     messages: Sequence[Message], shown: list[_ShownMessage], done: int
 ) -> Iterator[tuple[list[Message], list[Message]]]:
-    """What is not shown, before each that is, and behind the last."""
+    """The hidden messages before each shown one, and behind the last."""
     for each in shown:
         before = list(messages[done : each.at])
         done = each.at + 1
@@ -172,7 +172,7 @@ def _with_notes(events: list[Part], notes: dict[int, Any]) -> Iterator[Part]:
 
 
 def _runs(shown: list[_ShownMessage]) -> list[list[_ShownMessage]]:
-    """A run is what is asked, and all that follows until somebody else asks."""
+    """A run is a request, and all messages until the next one."""
     runs: list[list[_ShownMessage]] = []
     speaking = True
     for each in shown:

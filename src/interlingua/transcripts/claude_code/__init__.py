@@ -50,7 +50,7 @@ class ClaudeCode(Format):
         return ["claude", "--resume", path.stem]
 
     def search_text(self, value: dict[str, Any]) -> Utterance | None:
-        """What a line says to the model or is its answer."""
+        """A line's text that the model sees or has written."""
         message = value.get("message")
         if value.get("type") not in ("user", "assistant") or not isinstance(message, dict):
             return None

@@ -77,10 +77,10 @@ NOT_TYPED = (
     "<local-command-caveat>",
     "<bash-stdout>",
 )
-"""How user lines begin that no person typed as a prompt."""
+"""Prefixes of user lines that no person typed as a prompt."""
 
 SYNTHETIC = "<synthetic>"
-"""The model of answers that the client made up: errors, and what it says to itself."""
+"""The model of answers that the client made up: errors, and notes to itself."""
 
 
 class Tree:
@@ -171,7 +171,7 @@ def result_ids(value: dict[str, Any]) -> list[str]:
 
 
 def answer_id(value: dict[str, Any]) -> str | None:
-    """What the lines of one answer have in common."""
+    """The id that the lines of one answer share."""
     message = value.get("message")
     name = message.get("id") if isinstance(message, dict) else None
     return name if isinstance(name, str) else None
@@ -214,7 +214,7 @@ def is_document(path: Path) -> bool:
 
 
 def lines_of(path: Path) -> list[Line]:
-    """The events as lines, with what they say of themselves elsewhere in the document."""
+    """The events as lines, with their data from elsewhere in the document."""
     data = contents(path)
     try:
         document = msgspec.json.decode(data)
@@ -278,18 +278,18 @@ WANTED = (
     *("isMeta", "isCompactSummary", "isApiErrorMessage", "compactMetadata", "rendered"),
     *("cwd", "sessionId", "version", "gitBranch", *TITLES.values(), KEY),
 )
-"""What is asked of lines, by key; results once more, as the screen shows them, are not among it."""
+"""The keys of lines that are read; the copies of results for the screen are not among them."""
 _decode = only(*WANTED)
 _STRING = MessageMetadata(provider_raw={"anthropic": {"$form": {"content": "string"}}})
-"""Of a prompt that is spelled as a string."""
+"""The keys of a prompt that is spelled as a string."""
 _RESULT: dict[str, Any] = {"anthropic": {"$form": {"content": "string"}}}
-"""Of a result that is."""
+"""The keys of a result that is."""
 _SIGNS = (b'"parentUuid":', b'"sessionId":')
 _SIGNS_ALONE = (b'"parentUuid"', b'"uuid"', b'"message"')
 
 
 def detect_file(sample: Sample) -> str | None:
-    """Lines with `sessionId` and, where somebody speaks, `parentUuid`; or a document of them."""
+    """Lines with `sessionId` and, for messages, `parentUuid`; or a document of them."""
     as_document = detect_document(sample)
     if as_document is not None:
         return as_document
@@ -326,7 +326,7 @@ def _whole(lines: list[Line], file: OriginFile) -> Transcript:
 
 
 class Session:
-    """The lines of one file, sorted by what they are for."""
+    """The lines of one file, sorted by purpose."""
 
     def __init__(self, lines: list[Line], report: Report, helper: bool = False) -> None:
         self.lines = lines
@@ -401,7 +401,7 @@ class Session:
         return tuple(found)
 
     def _preserved(self, summary: dict[str, Any]) -> list[str]:
-        """The lines that are said again behind a summary."""
+        """The lines that are repeated behind a summary."""
         for line in self.lines:
             if line.value.get("uuid") == summary.get("parentUuid"):
                 about = line.value.get("compactMetadata") or {}
@@ -410,7 +410,7 @@ class Session:
         return []
 
     def _report_attachments(self) -> None:
-        """What the client says to the model by itself stays in the file; the report counts it."""
+        """The client's own messages to the model stay in the file; the report counts them."""
         count = sum(1 for line in self.lines if line.value.get("rendered"))
         if count:
             reason = because("client_notes", count=count)
@@ -472,14 +472,15 @@ def _answer_entries(lines: list[Line]) -> list[Entry]:
 
 
 def shown_as(values: list[dict[str, Any]]) -> Message | None:
-    """What lines that were just made are read as, without what is noted in them."""
+    """The reading of lines that were just made, without their notes."""
     lines = [Line(0, Span(0, 0), value) for value in values if value["type"] != "system"]
     made = _answer_entries(lines) if lines[0].value["type"] == "assistant" else _user_entries(lines)
     return next((entry.message for entry in made), None)
 
 
 def most_usage(wires: list[dict[str, Any]]) -> Any:
-    """What an answer used: every line of it repeats that, and the last ones know more."""
+    """The usage of an answer: every line of it repeats that, and the last ones are the most
+    complete."""
     if len(wires) == 1:
         return wires[0].get("usage")
     return max((members(wire.get("usage")) for wire in wires), key=_output)
@@ -491,7 +492,7 @@ def _output(usage: dict[str, Any]) -> int:
 
 
 def _user_entries(lines: list[Line]) -> list[Entry]:
-    """A prompt, results of calls, a summary, or what the client says as the user."""
+    """A prompt, results of calls, a summary, or a message of the client in the user's role."""
     value = lines[0].value
     wire = _message(lines[0])
     if len(wire) == 2 and "isMeta" not in value and "isCompactSummary" not in value:
@@ -536,7 +537,7 @@ def _turn(wire: dict[str, Any]) -> list[Message]:
 
 
 def _with_notes(shown: Message, lines: list[Line], compaction: bool = False) -> list[Entry]:
-    """What is shown, and what another tool knew of it."""
+    """The shown messages, and the notes of another tool."""
     note = lines[0].value.get(KEY)
     if note is None:
         return [Entry(shown, lines, compaction)]

@@ -34,7 +34,7 @@ _AGENT = re.compile("agent-[0-9A-Za-z_-]{1,64}")
 
 
 def write_file(transcript: Transcript, name: str) -> Draft:
-    """A session of its own: what other tools know of it comes back when it is read again."""
+    """A new session: data of other tools is restored when it is read again."""
     report = Report(NAME)
     session = _uuid_or(name.partition(".")[0], transcript.id, transcript)
     files = {name: _file(transcript, session, report)}
@@ -163,7 +163,7 @@ def _summary(lines: _Lines, message: Message, uuids: Sequence[str]) -> None:
 
 
 def _preserved(uuids: Sequence[str], anchor: str) -> dict[str, Any]:
-    """Lines that are said again behind the summary, which is their anchor."""
+    """Lines that are repeated behind the summary, which is their anchor."""
     segment = {"headUuid": uuids[0], "anchorUuid": anchor, "tailUuid": uuids[-1]}
     lines = {"anchorUuid": anchor, "uuids": list(uuids), "allUuids": list(uuids)}
     return {"preservedSegment": segment, "preservedMessages": lines}

@@ -20,7 +20,7 @@ from interlingua.transcripts.format import Format, Found, Skipped, Utterance, ca
 from interlingua.transcripts.transcript import Transcript
 
 _SEARCHED = ("content", "summary", "name", "arguments", "input", "output", "message", "action")
-"""What items say, by key."""
+"""The texts of items, by key."""
 
 
 class Codex(Format):

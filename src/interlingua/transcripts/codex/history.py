@@ -2,7 +2,7 @@
 
 Only `response_item` is history; events repeat it for the screen. The items of one answer stand
 before the record of its usage. Common items are read here, in a fraction of the time that the
-dialect's reader takes, to the same blocks; that reader is asked for all others.
+dialect's reader takes, to the same blocks; that reader is used for all others.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NO_PROBABILITIES: Item = {"spelled": {"logprobs": []}}
 
 
 def quick_turn(item: Item) -> Message | None:
-    """What a person or the client says: one text, or several."""
+    """A message of a person or the client: one text, or several."""
     role = _ROLES.get(str(item.get("role")))
     parts = item.get("content")
     if role is None or type(parts) is not list or item.get("type") != "message":
@@ -86,7 +86,7 @@ def quick_result(item: Item) -> Message | None:
 
 
 def quick_answer(items: list[Item]) -> Message | None:
-    """A run of what a model made: thoughts, texts and calls of functions."""
+    """A run of a model's output: thoughts, texts and calls of functions."""
     blocks: list[Block] = []
     for item in items:
         read = _MADE.get(item.get("type"))  # type: ignore[arg-type]  # anything is looked up
@@ -119,7 +119,7 @@ def _text_block(item: Item) -> Block | None:
 
 
 def _form(part: Item) -> Item | None:
-    """How a text of the model was spelled beside what it says; None for what is seldom."""
+    """The spelling of a model's text; None for rare forms."""
     if "annotations" not in part:
         return _ABSENT if len(part) == 2 else None
     if part["annotations"] != []:
@@ -174,7 +174,7 @@ def _summary(parts: list[Any]) -> str | None:
 
 
 def _rest(item: Item, known: frozenset[str]) -> Item | None:
-    """Keys that no field holds; None where one of them says nothing, which is spelling."""
+    """Keys that no field holds; None if one of them is empty, which is spelling."""
     rest = {key: value for key, value in item.items() if key not in known}
     return rest if all(rest.values()) else None
 
@@ -190,7 +190,7 @@ NOT_TYPED = (
     "# AGENTS.md instructions",
     "Another language model started to solve this problem",
 )
-"""How messages of the user begin that no person typed."""
+"""Prefixes of user messages that no person typed."""
 
 MODEL_MADE = frozenset(
     {
@@ -248,7 +248,7 @@ class History:
                 self._put([line], compacted(payload), line)
 
     def end_answer(self) -> None:
-        """What the model has said so far is one answer."""
+        """The model's items so far are one answer."""
         if self._answer:
             lines, self._answer = self._answer, []
             made = quick_answer([line.value["payload"] for line in lines])

@@ -50,12 +50,12 @@ THREAD = re.compile(
 )
 
 _THREAD_ID = re.compile("[0-9A-Za-z-]{1,64}")
-"""What is no pattern of file names."""
+"""Characters that are not patterns of file names."""
 _TURNS = (Role.USER, Role.ASSISTANT, Role.TOOL)
 _UNDATED = "rollout-0000-00-00T00-00-00-"
 _MOST_HELPERS = 1000
 _DEEPEST = 16
-"""How many files may go on from one another."""
+"""The longest chain of files that continue one another."""
 
 
 def rollouts_of(thread: str, beside: Path) -> list[Path]:
@@ -75,7 +75,7 @@ def rollouts_in(paths: Iterable[Path]) -> list[Path]:
 
 
 def detect_file(sample: Sample) -> str | None:
-    """The first line says what session it is."""
+    """The first line names its session."""
     first = sample.head.partition(b"\n")[0].replace(b" ", b"")
     if b'"type":"session_meta"' in first and b'"payload"' in first:
         return "a first line of type session_meta"
@@ -95,7 +95,7 @@ class _Rollout:
         self.report = report
         self.file = LinesFile(path, report)
         self.time: str | None = None
-        """Of the last line."""
+        """The time of the last line."""
         self._again: list[Line] | None = [] if depth else None
         first = next(LinesFile(path, Report(NAME)).lines(), None)
         meta = first.value if first else {}
@@ -105,7 +105,7 @@ class _Rollout:
         self.base, self.cut = self._base(depth)
 
     def _lines(self) -> Iterator[Line]:
-        """The lines, one at a time; those of a file that others go on from are asked for again."""
+        """The lines, one at a time; a file that others continue is read more than once."""
         if self._again is not None:
             self._again = self._again or list(self.file.lines())
             yield from self._again
@@ -134,7 +134,7 @@ class _Rollout:
         return _Rollout(found[0], self.report, depth + 1), end
 
     def history(self, end: int | None = None) -> History:
-        """All that was said up to a byte of this file, with what came before."""
+        """The history up to a byte of this file, with that of the files before."""
         history = self.base.history(self.cut) if self.base else self._beginning()
         for line in self._lines():
             if end is None or line.span.start < end:
@@ -186,7 +186,7 @@ class _Rollout:
         )
 
     def _left(self) -> tuple[list[Branch], list[Any]] | None:
-        """What was said in the file before and given up: the same thread, cut off."""
+        """The abandoned messages of the file before: the same thread, cut off."""
         if self.base is None or self.base.thread != self.thread:
             return None
         there = self.base.history()
@@ -231,7 +231,7 @@ class _Rollout:
 
 
 def _callers(messages: tuple[Message, ...]) -> dict[str, str]:
-    """Helpers' threads and the calls that began them, as the calls' results tell."""
+    """Helpers' threads and the calls that began them, from the calls' results."""
     found: dict[str, str] = {}
     for message in messages:
         for block in results(message) if message.role is Role.TOOL else ():
@@ -266,7 +266,7 @@ def _again(items: Any) -> list[Message]:
 
 
 def _key(message: Message) -> tuple[Role, str, tuple[str, ...], tuple[str, ...]]:
-    """By what a message is known that is said again."""
+    """The identity of a message that is repeated."""
     calls = tuple(call.id for call in message.tool_calls)
     return message.role, message.text, calls, tuple(each.tool_use_id for each in results(message))
 
@@ -286,7 +286,7 @@ _line: dict[str, Any] = {"timestamp": Any, "type": Any, "payload": _Payload, KEY
 _Line = TypedDict("_Line", _line, total=False)  # type: ignore[misc]  # made of a list
 _decode = msgspec.json.Decoder(_Line).decode
 _HELPER = b'agent_id\\"'
-"""How a result spells that names a helper, whose rollout has to be read, too."""
+"""The spelling of a result that names a helper, whose rollout has to be read, too."""
 _ROLES = {"user": Role.USER, "developer": Role.DEVELOPER, "system": Role.SYSTEM}
 
 
@@ -295,7 +295,7 @@ class _NotPlainError(Exception):
 
 
 class _OverviewHistory(History):
-    """The same history, of messages without content; of prompts, the text is kept."""
+    """The same history, of messages without content; prompts have their text."""
 
     def take(self, line: Line) -> None:
         if KEY in line.value:

@@ -21,7 +21,7 @@ _SPEAKERS = {
     "session.compaction_complete": "system",
 }
 _SEARCHED = ("content", "reasoningText", "toolRequests", "error", "summaryContent")
-"""What events say, by key."""
+"""The texts of events, by key."""
 
 
 class Copilot(Format):

@@ -65,10 +65,10 @@ ENDPOINTS = {
     "ws:/responses": "openai-responses",
     "/chat/completions": "openai-chat",
 }
-"""The dialect that an answer was told in; the first endpoint of a dialect is written."""
+"""The dialect of an answer; the first endpoint of a dialect is written."""
 
 REASONERS = {"anthropic-messages": "anthropic", "openai-responses": "openai-responses"}
-"""Whose blocks of reasoning are kept as they came."""
+"""Issuers whose blocks of reasoning are stored unchanged."""
 
 STOPS = {
     "stop": StopReason.END_TURN,
@@ -102,7 +102,7 @@ class Assets:
             self._data[name] = data
 
     def read(self, parts: Any) -> Iterator[Any]:
-        """Attachments, or what a tool gave beside its text."""
+        """Attachments, or a tool's output beside its text."""
         for part in parts if isinstance(parts, list) else ():
             data = self._bytes(part)
             media = as_text(part.get("mimeType")) if isinstance(part, dict) else None
@@ -120,7 +120,7 @@ class Assets:
 
 
 def read_blocks(data: Data) -> tuple[Block, ...]:
-    """An answer: what was thought, the text, the calls; in their own order where it is kept."""
+    """An answer: its thoughts, the text, the calls; in their own order if it is stored."""
     about = members(data.get("reasoningBlocks"))
     calls = tuple(_calls(data.get("toolRequests")))
     if isinstance(about.get("orderedBlocks"), list):
@@ -319,7 +319,7 @@ class History:
         self._put(line, Message(Role.ASSISTANT, content, metadata=metadata))
 
     def _goes_on(self, data: Data) -> bool:
-        """Whether this is a later piece of the answer that was said last."""
+        """Whether this is a later piece of the last answer."""
         call, piece = as_text(data.get("apiCallId")), data.get("chunkIndex")
         if call is None or not isinstance(piece, int) or piece == 0 or not self.entries:
             return False
@@ -394,7 +394,7 @@ def _usage(used: Data) -> Usage | None:
 
 
 def other_files(path: Path) -> tuple[OriginFile, ...]:
-    """What else lies in a session's folder: its name, checkpoints, snapshots of files."""
+    """The other files in a session's folder: its name, checkpoints, snapshots of files."""
     if path.name != EVENTS or not (path.parent / "workspace.yaml").is_file():
         return ()
     files = (each for each in sorted(path.parent.rglob("*")) if each.is_file() and each != path)
@@ -406,7 +406,7 @@ def other_files(path: Path) -> tuple[OriginFile, ...]:
 
 
 def detect_file(sample: Sample) -> str | None:
-    """The first event says which session it is."""
+    """The first event names its session."""
     first = sample.head.partition(b"\n")[0].replace(b" ", b"")
     if b'"type":"session.start"' in first and b'"sessionId"' in first:
         return "a first event session.start"
@@ -425,7 +425,7 @@ def read_file(path: Path) -> Transcript:
 
 
 class _Session:
-    """The events of one file, sorted by who speaks in them."""
+    """The events of one file, sorted by speaker."""
 
     def __init__(self, lines: list[Line], report: Report) -> None:
         self.lines = lines
@@ -495,7 +495,7 @@ class _Session:
         return next((each for each in reversed([*found]) if isinstance(each, str)), None)
 
     def _folder(self) -> str | None:
-        """Where the session goes on: it may be resumed elsewhere than it was begun."""
+        """The session's present folder: it may be resumed elsewhere than it was begun."""
         for line in reversed(self.lines):
             context = line.value["data"].get("context")
             if line.value["type"] in ("session.start", "session.resume") and context:

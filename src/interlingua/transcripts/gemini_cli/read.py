@@ -44,11 +44,11 @@ from interlingua.transcripts.values import NOT_JSON, as_text, from_iso, listed, 
 HEADER = 1 << 16
 """Bytes of a file's first line, and of the mark of a project."""
 COMPACTED, AGAIN = "compacted", "again"
-"""Our notes: a rewind that is a compaction, and a record that is said again behind one."""
+"""Our notes: a rewind that is a compaction, and a record that is repeated behind one."""
 USER, ANSWER = "user", "gemini"
 """The types of records that say something."""
 _REPEATED = ("tokens", "model", "toolCalls", "thoughts")
-"""What a list that replaces all leaves out, although the message had it."""
+"""Members that a replacing list leaves out, although the message had them."""
 
 
 class Record(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -142,7 +142,7 @@ def _beside_text(value: dict[str, Any]) -> list[Any]:
 
 
 def text_of(value: dict[str, Any]) -> str:
-    """What a record says, thoughts apart."""
+    """The text of a record, without thoughts."""
     content = value.get("content")
     if isinstance(content, str):
         return content
@@ -221,7 +221,7 @@ class _Answered:
         """Media of results, inside them or beside them."""
 
     def add(self, parts: list[Any]) -> None:
-        """The results among these parts, and what belongs to them."""
+        """The results among these parts, and their data."""
         responses = [part for part in parts if type(part) is dict and "functionResponse" in part]
         if not responses:
             return
@@ -316,7 +316,7 @@ class _Session:
         return read_record(value)
 
     def _compactions(self, read_messages: list[_ReadMessage]) -> tuple[Compaction, ...]:
-        """Where summaries stand, and which messages are said again around them."""
+        """The positions of summaries, and the messages that are repeated around them."""
         marks = {
             at: Compaction(at) for at, each in enumerate(read_messages) if each.entry.compaction
         }
@@ -367,7 +367,7 @@ def read_record(value: dict[str, Any]) -> list[Message]:
 
 
 def _placed(message: Message, id: str | None, time: datetime | None) -> Message:
-    """A message that a dialect read, in its place; context is none that a person wrote."""
+    """A message that a dialect read, in its place; context does not count as typed by a person."""
     role, name = message.role, message.name
     if role is Role.USER and message.text.startswith(_CONTEXT):
         role, name = Role.SYSTEM, NAME
@@ -384,7 +384,7 @@ def _user(value: dict[str, Any]) -> list[Message]:
 
 
 def _from_parts(role: str, parts: list[Any]) -> list[Message]:
-    """The messages of one turn, which was JSON, so that nobody need look it over again."""
+    """The messages of one turn, which was JSON, so that it needs no further checks."""
     if not parts:
         return []
     if role == "user" and (common := common_turn(parts)) is not None:
@@ -421,7 +421,7 @@ def _common_result(part: dict[str, Any], own_ids: bool = False) -> ToolResultBlo
 
 
 def _own_id(part: Any) -> Any:
-    """Calls are stored under `<tool>__<id>`, and told without the tool."""
+    """Calls are stored under `<tool>__<id>`, and sent without the tool."""
     for key in ("functionResponse", "functionCall"):
         about = part.get(key) if isinstance(part, dict) else None
         if isinstance(about, dict) and isinstance(about.get("id"), str):
@@ -494,7 +494,7 @@ def _results(call: dict[str, Any], time: datetime | None) -> Iterator[Message]:
 
 
 def _result_parts(call: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the client sends as the result of a call: parts, one part, or a text."""
+    """The client's message for the result of a call: parts, one part, or a text."""
     result = call.get("result")
     if type(result) is str and result:
         about = {"id": call.get("id"), "name": call.get("name"), "response": {"output": result}}

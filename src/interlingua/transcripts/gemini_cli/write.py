@@ -235,7 +235,7 @@ def _tokens(usage: Usage) -> dict[str, int]:
 
 
 def _report_signatures(retold: list[RetoldMessage], report: Report) -> None:
-    """This file has no place for signatures; they are kept beside, for the way back."""
+    """This file has no place for signatures; they are stored beside, for the way back."""
     for each in retold:
         original = each.original.content if each.original is not None else ()
         signed = {getattr(block, "signature", None) for block in original}

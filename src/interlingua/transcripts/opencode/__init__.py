@@ -21,7 +21,7 @@ from interlingua.transcripts.transcript import Transcript
 
 
 def _data(home: Path) -> Path:
-    """`XDG_DATA_HOME` says where, for this user's own home."""
+    """`XDG_DATA_HOME` sets it, for this user's own home."""
     own = os.environ.get("XDG_DATA_HOME", "")
     return Path(own) if os.path.isabs(own) and home == Path.home() else home / ".local" / "share"
 
@@ -42,7 +42,7 @@ class OpenCode(Format):
     write = staticmethod(write_file)
 
     def root(self, home: Path) -> Path:
-        """A folder of this package: its data folder, or what that is by default in another home."""
+        """The folder of this package: its data folder, or the default one in another home."""
         own = data_folder() if home == Path.home() else _data(home) / "interlingua"
         return own / "opencode"
 

@@ -83,7 +83,7 @@ PROVIDERS = {"gemini": "google", "vertex": "google-vertex", "bedrock": "amazon-b
 BOOKKEEPING = frozenset(
     {"step-start", "step-finish", "patch", "snapshot", "agent", "retry", "subtask", "compaction"}
 )
-"""Parts that say nothing to the model."""
+"""Parts that the model does not see."""
 
 
 def read_parts(parts: list[dict[str, Any]], protocol: str | None) -> Iterator[Block]:
@@ -165,7 +165,7 @@ def _result(name: str, content: list[Any], failed: bool, part: dict[str, Any]) -
 
 
 def write_part(block: Block, provider: str, time: dict[str, int]) -> dict[str, Any] | None:
-    """A block as a part, without its ids; None for what has no part."""
+    """A block as a part, without its ids; None if it has no equivalent."""
     match block:
         case TextBlock(text):
             return {"type": "text", "text": text, "time": time}
@@ -221,7 +221,7 @@ def _text(result: ToolResultBlock) -> str:
 NAME = "opencode"
 MOST_HELPERS = 1000
 AGAIN = "again"
-"""Our note on a message that is said again behind a summary: the id of the first one."""
+"""Our note on a message that is repeated behind a summary: the id of the first one."""
 Session = dict[str, Any]
 """One export: `info`, and `messages` of `info` and `parts`."""
 
@@ -290,7 +290,7 @@ def transcript(
 
 
 def _visible(session: Session, info: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What is not hidden by going back."""
+    """The messages that are not hidden by going back."""
     back = info.get("revert")
     hidden = back.get("messageID") if isinstance(back, dict) else None
     for each in session["messages"]:
@@ -406,7 +406,7 @@ def _compactions(
 
 
 def _again(shown: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """By the id of a summary: what was picked to be said again behind it."""
+    """By the id of a summary: the messages that are repeated behind it."""
     found: dict[str, list[str]] = {}
     last = ""
     for each in shown:
@@ -468,7 +468,7 @@ def _count(value: Any) -> int:
 
 
 def read_newest(path: Path) -> Transcript:
-    """The session that was changed last and is nobody's helper."""
+    """The session that was changed last and is no helper's."""
     with closing(_open(path)) as database:
         return _read(database, path, _sessions(database, path)[0])
 
@@ -572,7 +572,7 @@ def _session(database: Database, name: str, report: Report) -> Session | None:
 
 
 def _object(row: dict[str, Any], table: str, report: Report) -> dict[str, Any] | None:
-    """The JSON object of a row; what is none is in the report."""
+    """The JSON object of a row; other values are reported."""
     try:
         value = msgspec.json.decode(row["data"] or b"")
     except NOT_JSON as error:

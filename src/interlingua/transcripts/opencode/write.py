@@ -108,7 +108,7 @@ class _Export:
             self._keep_after(hidden)
 
     def _ask_for_summary(self, mark: Compaction | None) -> None:
-        """What stands before a summary; it names the first message that is said again behind it."""
+        """The request before a summary; it names the first message that is repeated behind it."""
         self.time += _STEP
         info = self._prompt(self._name("msg"))
         tail: dict[str, Any] = {}
@@ -190,7 +190,8 @@ class _Export:
         return {**info, **self._ids(name)}
 
     def _prompt(self, name: str) -> dict[str, Any]:
-        """Of a message of the user; the tool goes on with the model that the last one names."""
+        """The fields of a user message; the tool continues with the model that the last one
+        names."""
         self._prompt_id = name
         provider, model = self._model
         return {
@@ -233,7 +234,7 @@ class _Export:
 
 
 def _is_tail(mark: Compaction) -> bool:
-    """Whether all is kept from one message on."""
+    """Whether all messages from one on are preserved."""
     return bool(mark.preserved) and mark.preserved == tuple(range(mark.preserved[0], mark.at))
 
 
@@ -265,7 +266,7 @@ def _model_of(message: Message) -> tuple[str, str] | None:
 
 
 def _next_model(messages: tuple[Message, ...], at: int) -> tuple[str, str] | None:
-    """The model that answers what is said here."""
+    """The model that answers this message."""
     for message in messages[at:]:
         if message.role is Role.ASSISTANT and not is_summary(message):
             return _model_of(message)

@@ -1,4 +1,4 @@
-"""OpenTelemetry's GenAI conventions: what was said, in the spans and events of traces."""
+"""OpenTelemetry's GenAI conventions: messages in the spans and events of traces."""
 
 from __future__ import annotations
 

@@ -63,12 +63,12 @@ def _turns(blocks: Iterable[Block], role: Role, name: str | None) -> Iterator[Me
 
 
 def _speaker(role: Role) -> Role:
-    """What a tool says beside its results is said as the user."""
+    """A tool's text beside its results is read as the user's."""
     return Role.USER if role is Role.TOOL else role
 
 
 def read_parts(parts: Any) -> tuple[Any, ...]:
-    """Instructions, or what a result holds."""
+    """Instructions, or the content of a result."""
     if not isinstance(parts, list):
         return ()
     return tuple(_block(part, f"{number}") for number, part in enumerate(parts))
@@ -124,7 +124,7 @@ def _result(part: Wire) -> ToolResultBlock:
 
 
 def _contents(content: Any) -> tuple[Any, ...]:
-    """A text, parts, or any JSON, which the model was told as text."""
+    """A text, parts, or any JSON, which the model saw as text."""
     match content:
         case None:
             return ()
@@ -240,11 +240,11 @@ OLDER = {
 """Other names of attributes, of earlier versions and of pydantic-ai."""
 
 INFERENCE = ("chat", "text_completion", "generate_content")
-"""Operations in which a model is asked."""
+"""Operations that call a model."""
 TOOL_RUN = "execute_tool"
 
 DETAILS = "gen_ai.client.inference.operation.details"
-"""An event that says of a request what its span may say too."""
+"""An event with a request's messages, which its span may have too."""
 CHOICE = "gen_ai.choice"
 ROLES_OF_EVENTS = {
     "gen_ai.system.message": "system",
@@ -284,14 +284,14 @@ _FAILED = (2, "STATUS_CODE_ERROR")
 
 
 class Event(msgspec.Struct):
-    """Something that was said in a span's time: its body, if it has one, else its attributes."""
+    """An event within a span's time: its body, if it has one, else its attributes."""
 
     name: str
     body: Any
 
 
 class Record(msgspec.Struct, eq=False):
-    """A span, or what log records tell of one that is not there."""
+    """A span, or the log records of one that is missing."""
 
     where: str
     attributes: Attributes
@@ -372,7 +372,7 @@ class Records:
 
 
 def _add_event(record: Record, name: str | None, attributes: Attributes, body: Any) -> None:
-    """What an event adds to its span."""
+    """Add an event's data to its span."""
     if name == DETAILS:
         record.attributes = {**members(body), **attributes, **record.attributes}
     elif name is not None and name.startswith("gen_ai."):
@@ -400,7 +400,7 @@ def plain(value: Any) -> Any:
 
 
 def any_value(value: Any) -> dict[str, Any]:
-    """The inverse of `plain`, for what attributes may hold."""
+    """The inverse of `plain`, for values of attributes."""
     match value:
         case bool():
             return {"boolValue": value}

@@ -1,5 +1,5 @@
 """Traces to transcripts. The conversation is the request with the longest history and its answer;
-what each answer used is told by the request that it was given to."""
+the usage of each answer is in the request that it followed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ from interlingua.transcripts.values import NOT_JSON, as_text, dollars, listed, o
 
 
 def messages_in(events: list[Event]) -> tuple[list[Wire], list[Wire]]:
-    """What went in and what came out, in the order of the events."""
+    """Input and output, in the order of the events."""
     history: list[Wire] = []
     made: list[Wire] = []
     for event in events:
@@ -183,7 +183,7 @@ def _listed(value: Any, role: str) -> Iterator[Wire]:
 
 
 _KEYS = {"text": "content", "tool_call": "name", "tool_call_response": "id", "uri": "uri"}
-"""What a message is recognised by when it is said again; thinking may be left out by then."""
+"""The identity of a message that is repeated; thinking may be left out by then."""
 
 
 class Chat(msgspec.Struct, eq=False):
@@ -215,7 +215,7 @@ class Chain(msgspec.Struct, eq=False):
 
     @property
     def entries(self) -> list[Wire]:
-        """All that was said: of each run the last history, and its answer."""
+        """All messages: of each run the last history, and its answer."""
         return [entry for run in self.runs for entry in (*run[-1].history, *run[-1].made[:1])]
 
     @property
@@ -230,7 +230,7 @@ class Chain(msgspec.Struct, eq=False):
 
 
 def chats_of(records: Iterable[Record], report: Report) -> list[Chat]:
-    """The requests to models; where none of them says anything, those to agents."""
+    """The requests to models; if none of them has messages, those to agents."""
     every = [_chat(record, report) for record in records]
     # Older traces, and events without their span, do not name the operation.
     requested = [
@@ -321,7 +321,7 @@ def _steps(entries: list[Wire], start: int = 0) -> list[int]:
 
 
 def key_of(entry: Wire) -> tuple[Any, ...]:
-    """What an entry is recognised by."""
+    """The identity of an entry."""
     parts = entry.get("parts")
     facts = []
     for part in parts if isinstance(parts, list) else ():
@@ -332,7 +332,7 @@ def key_of(entry: Wire) -> tuple[Any, ...]:
 
 
 class ShownMessage(NamedTuple):
-    """A message as an entry shows it, and what is noted in that entry."""
+    """A message as an entry shows it, and its note in that entry."""
 
     message: Message
     note: Any = None
@@ -344,7 +344,7 @@ def detect_file(sample: Sample) -> str | None:
 
 
 def read_file(path: Path) -> Transcript:
-    """The first conversation of a file; that there are more is told."""
+    """The first conversation of a file; others are reported."""
     first, *others = read_all_in(path)
     if others:
         reason = because("more_conversations", count=len(others))
@@ -499,7 +499,7 @@ def _shown(
 
 
 def _alone(chats: list[Chat], report: Report) -> list[ShownMessage]:
-    """Answers of which nobody knows what they answer."""
+    """Answers whose requests are unknown."""
     return [
         each
         for at, chat in enumerate(chats)
@@ -598,7 +598,7 @@ def _bare_answer(chat: Chat) -> Message:
 
 
 def _paired(shown: list[ShownMessage]) -> list[ShownMessage]:
-    """A result without an id answers the first call that nobody has answered."""
+    """A result without an id answers the first open call."""
     waiting: dict[str, None] = {}
     found: list[ShownMessage] = []
     for each in shown:

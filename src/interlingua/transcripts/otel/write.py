@@ -87,7 +87,7 @@ def _helpers(trace: _Trace, report: Report) -> Iterator[dict[str, Any]]:
 
 
 def _exported(spans: list[dict[str, Any]]) -> dict[str, Any]:
-    """As an exporter sends it."""
+    """In the form of an exporter's request."""
     resource = {"attributes": _pairs({"service.name": "interlingua"})}
     scoped = {"scope": {"name": "interlingua"}, "spans": spans}
     return {"resourceSpans": [{"resource": resource, "scopeSpans": [scoped]}]}

@@ -4,9 +4,10 @@
 
     value, findings = redact(messages)
 
-Keys and tokens of known shapes, passwords in URLs and behind names that promise them, e-mail and
-IP addresses, home folders, and own patterns become placeholders such as `[redacted:openai-key:1]`.
-The structure stays as it is; what was found is told by kind and place, never by itself.
+Keys and tokens of known shapes, passwords in URLs and behind names that promise them, e-mail and IP
+addresses, home folders, and user-defined patterns become placeholders such as
+`[redacted:openai-key:1]`. The structure stays unchanged; findings are reported by kind and place,
+never by value.
 """
 
 from interlingua.transcripts.redaction.redactor import ALL as ALL

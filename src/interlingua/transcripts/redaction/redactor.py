@@ -63,7 +63,7 @@ class UserPattern:
             raise PatternError(f"pattern {pattern[:80]!r}: {text[:200]}") from None
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where it matches, without empty matches."""
+        """The spans of its matches, without empty ones."""
         if not text.isascii() and _LONE.search(text):  # which RE2 does not support
             text = _LONE.sub("\ufffd", text)
         for match in self._compiled.finditer(text):
@@ -89,9 +89,9 @@ class Finding(NamedTuple):
     place: str
     """JSON pointer into the value as it is now; for a key, of the object that has it."""
     placeholder: str
-    """What stands there now; empty where a whole field had to go."""
+    """The placeholder; empty if a whole field was removed."""
     length: int
-    """How long it was, in characters."""
+    """The length of the original, in characters."""
 
 
 class Redacted(NamedTuple):
@@ -131,7 +131,7 @@ class Rules(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def signs(self) -> dict[str, tuple[Shape, ...]]:
-        """The shapes by what a text must have to hold one of them."""
+        """The shapes, by a substring that each of their matches has."""
         found: dict[str, tuple[Shape, ...]] = {}
         for shape in (*KEYS, *PEOPLE):
             for sign in shape.signs if self.wants(shape.kind) else ():
@@ -145,7 +145,7 @@ ALL = Rules()
 _SHORTEST = 5
 """A text with less in it is not looked at by the rules that are built in."""
 TAKEN_OUT = "[redacted:"
-"""How a placeholder begins."""
+"""The prefix of a placeholder."""
 _PLACEHOLDER = re.compile(r"\[redacted:[\w-]{1,60}:\d{1,12}\]")
 _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 
@@ -264,13 +264,13 @@ class Redactor:
         return known
 
     def secrets(self, placeholders: Iterable[str]) -> frozenset[str]:
-        """What these stand for."""
+        """The originals of these placeholders."""
         chosen = set(placeholders)
         known = self._placeholders.items()
         return frozenset([secret for (_, secret), placeholder in known if placeholder in chosen])
 
     def placeholders(self) -> dict[str, str]:
-        """All placeholders, and what each stands for."""
+        """All placeholders, and their originals."""
         return {text: secret for (_, secret), text in self._placeholders.items()}
 
     def remember(self, kind: str, secret: str) -> None:
@@ -280,7 +280,7 @@ class Redactor:
                 self._heads.setdefault(spelled[:SPREADING], []).append(spelled)
 
     def spans(self, text: str, name: str | None = None) -> list[Span]:
-        """What is to go from a text; `name` is the key that it stands under."""
+        """The spans to remove from a text; `name` is its key."""
         found = self._found.get(text)
         if found is None:
             found = self._found[text] = spans(text, self.rules)
@@ -412,7 +412,7 @@ class _Walk:
         return changes
 
     def _sound(self, value: Value, changes: dict[str, Any], place: str) -> dict[str, Any]:
-        """What else has to change where something did."""
+        """Other fields that depend on a changed one."""
         signature = getattr(value, "signature", None)
         if signature is not None and changes:
             changes["signature"] = None
@@ -459,7 +459,7 @@ class _Walk:
 
 
 def moved(found: list[Span], placeholders: list[str]) -> Callable[[int, bool], int]:
-    """Where a place in a text is after its spans were replaced."""
+    """Maps a position in a text to the one after its spans were replaced."""
 
     def move(at: int, is_end: bool) -> int:
         shift = 0
@@ -486,7 +486,7 @@ def _text_of(block: DocumentBlock) -> str | None:
 
 @cache
 def _open_fields(cls: type[Value]) -> tuple[str, ...]:
-    """The fields that can hold any text; words of a closed list are none of them."""
+    """The fields that can hold any text; words of a closed list are excluded."""
     hints = get_type_hints(cls)
     return tuple([name for name in cls.__struct_fields__ if _is_open(hints[name])])
 

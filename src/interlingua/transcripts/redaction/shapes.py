@@ -63,7 +63,7 @@ def _has_both_cases(match: re.Match[str]) -> bool:
 
 
 _BETWEEN = r"[^A-Za-z0-9/+]{1,24}"
-"""What separates a name from its value in any language: ` = "`, `'] = '`, `>`, `: `, ` `."""
+"""Separators of a name and its value in any language: ` = "`, `'] = '`, `>`, `: `, ` `."""
 _AWS_SECRET = rf"{_BETWEEN}([A-Za-z0-9/+]{{40}})(?![A-Za-z0-9/+=])"
 _PEM = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 PRIVATE_KEY = (
@@ -209,7 +209,7 @@ HOME = (
     r"([^\s\\/:*?\"'<>|,;)\](}{`]{1,64})"
 )
 FOLDED_HOME = r"(?:^|(?<=[\\/]))-(?:home|Users)-([A-Za-z0-9_.]{1,64})(?=-|$)"
-"""As coding agents name the folder of a project: `-home-u17-project`."""
+"""The form of a project's folder in coding agents: `-home-u17-project`."""
 
 
 def _is_person(match: re.Match[str]) -> bool:
@@ -262,12 +262,12 @@ KEYS_OF = words(
     "api access private secret auth encryption signing account master service shared deploy ssh"
     " storage client subscription webhook"
 )
-"""What is in front of `key` where the key is a secret one."""
+"""Prefixes of `key` that make it the name of a secret."""
 NO_TOKENS = words(
     "page pad eos bos sep cls mask unk next stop special continuation start end first last per max"
     " min input output cancel cancellation image"
 )
-"""What is in front of `token` where the token is none to keep."""
+"""Prefixes of `token` that make it no secret."""
 ASSIGNMENTS = "=:＝："
 """One of them is in every assignment."""
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -340,7 +340,7 @@ def _is_base64(value: str) -> bool:
 
 
 def assigned(text: str) -> list[NamedSecret]:
-    """Where a text gives secrets to names."""
+    """The secrets that a text assigns to names."""
     found: list[NamedSecret] = []
     for match in _ASSIGNED.finditer(text):  # the value may be an assignment itself
         name, _, quote = match.groups()

@@ -1,6 +1,6 @@
 """Parts of UI messages and our blocks. A tool's part is its call and, once it is there, its result.
 
-What has no field is kept in `raw`: its members, and under `$form` how a part was spelled."""
+Members without a field are stored in `raw`, and under `$form` the spelling of a part."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ ISSUERS = {
     "bedrock": "bedrock",
     "openrouter": "openrouter",
 }
-"""The key for a provider or, where that is none of these, for a dialect."""
+"""The key for a provider or, if that is unknown, for a dialect."""
 
 STOPS = {
     "stop": StopReason.END_TURN,
@@ -85,7 +85,7 @@ STOP_WORDS = {
 
 Part = dict[str, Any]
 DENIED = "Tool call execution denied."
-"""What the package tells a model of a call that its user refused."""
+"""The package's text to a model about a call that its user refused."""
 _CALLED = ("type", "toolName", "toolCallId", "input", "providerExecuted", "callProviderMetadata")
 _ANSWERED = ("output", "errorText", "resultProviderMetadata", "preliminary")
 _BESIDE = ("resultProviderMetadata", "preliminary")
@@ -202,7 +202,7 @@ def _read_call(part: Part, whose: str | None) -> ToolUseBlock:
 
 
 def read_result(part: Part) -> ToolResultBlock | None:
-    """The result that stands in a call's part; None while there is none."""
+    """The result in a call's part; None if there is none yet."""
     failed = _ENDS.get(str(part.get("state")))
     if failed is None:
         return None
@@ -228,7 +228,7 @@ def _read_failure(part: Part) -> tuple[ResultBlock, ...]:
 
 
 def _read_output(output: Any, form: Part) -> tuple[ResultBlock, ...]:
-    """A model is told a text as it is, and anything else as JSON."""
+    """A model sees a text unchanged, and any other value as JSON."""
     if isinstance(output, str):
         return (TextBlock(output),) if output else ()
     match output:
@@ -252,7 +252,7 @@ def _read_mcp(part: Any) -> ResultBlock | None:
 
 
 def write_part(block: Block, issuer: str | None) -> Part | None:
-    """A block as a part; None for what has none. `issuer` is whose the answer is."""
+    """A block as a part; None if it has no equivalent. `issuer` is the answer's."""
     match block:
         case TextBlock(text):
             part = _with({"type": "text", "text": text}, block.raw, "state")
@@ -349,7 +349,7 @@ def _output(result: ToolResultBlock) -> Any:
 
 
 def _decoded(text: str) -> Any:
-    """The value that is told so; a text that is no longer one stays a text."""
+    """The JSON value of a text; any other text stays a text."""
     try:
         value = msgspec.json.decode(text)
     except NOT_JSON:
@@ -378,7 +378,7 @@ def _form(rest: Part, *names: str) -> Part:
 
 
 def _with(part: Part, raw: Raw | None, *names: str) -> Part:
-    """A part with what was kept of it."""
+    """A part with its raw data."""
     form = spelling_of(NAME, raw)
     return {**part, **{name: form[name] for name in names if name in form}, **content_of(NAME, raw)}
 
@@ -390,7 +390,7 @@ def _each_issuer(metadata: Any) -> list[tuple[str, Part]]:
 
 
 def _unsealed(rest: Part, key: str, form: Part, whose: str | None) -> str | None:
-    """The signature, taken out of what was said for a provider."""
+    """The signature, taken out of a provider's data."""
     for issuer, about in _each_issuer(rest.get(key)):
         word = SEALS.get(issuer)
         sealed = about.get(word) if word else None
@@ -404,7 +404,7 @@ def _unsealed(rest: Part, key: str, form: Part, whose: str | None) -> str | None
 
 
 def _named(issuer: str, whose: str | None) -> Part:
-    """Whose words they are, unless they are those of the answer's own provider."""
+    """The issuer of the data, unless it is the answer's own provider."""
     return {} if issuer == whose else {"issuer": issuer}
 
 

@@ -52,7 +52,7 @@ from interlingua.transcripts.values import (
 
 
 def read_usage(wire: Any) -> Usage | None:
-    """Both forms: with details (since version 6), and flat. None for what counts nothing."""
+    """Both forms: with details (since version 6), and flat. None if it has no counts."""
     if not isinstance(wire, dict):
         return None
     input_details = members(wire.get("inputTokenDetails"))
@@ -76,7 +76,7 @@ def read_usage(wire: Any) -> Usage | None:
 
 
 def write_usage(usage: Usage) -> dict[str, Any]:
-    """As it was told, where that still is what it says."""
+    """In its original form, if that still has these values."""
     original: dict[str, Any] | None = spelling_of(NAME, usage.raw).get("usage")
     if original is not None and read_usage(original) == usage:
         return original
@@ -116,11 +116,11 @@ class _Step(NamedTuple):
     starts: int
     parts: list[Part]
     trailing: int = 0
-    """How many borders stand behind the last one."""
+    """The number of borders behind the last one."""
 
 
 class _About(NamedTuple):
-    """What the metadata of a UI message say, and what is left of them."""
+    """The metadata of a UI message, and the rest of it."""
 
     created_at: datetime | None
     model: str | None
@@ -209,7 +209,7 @@ def _answers(ui: Part, parts: list[Part], about: _About, apart: bool) -> Iterato
 
 
 def _steps(parts: list[Part]) -> list[_Step | Part]:
-    """Answers, and what a person said between two of them."""
+    """Answers, and a person's parts between two of them."""
     steps: list[_Step | Part] = []
     starts, answered = 0, False
     for part in parts:
@@ -294,7 +294,7 @@ def _metadata(step: _Step, parts: list[Part], about: _About) -> MessageMetadata:
 
 
 def _issuer(parts: list[Part]) -> str | None:
-    """Whose answer it is, by the first who has something to say in it."""
+    """The answer's issuer, by the first part that has data of one."""
     for part in parts:
         for key in ("providerMetadata", "callProviderMetadata"):
             metadata = part.get(key)
@@ -305,7 +305,7 @@ def _issuer(parts: list[Part]) -> str | None:
 
 
 def _began(parts: list[Part]) -> Part:
-    """What Anthropic's provider tells of an answer when it begins."""
+    """The data of Anthropic's provider at the start of an answer."""
     for part in parts:
         match part:
             case {"kind": "anthropic.message_start", "providerMetadata": {"anthropic": dict(it)}}:
@@ -376,7 +376,7 @@ def _messages(listed: list[Any], report: Report) -> tuple[Message, ...]:
 
 
 def with_notes(ui: Any, apart: bool = False) -> list[Message]:
-    """The messages of a UI message, with what was kept beside it."""
+    """The messages of a UI message, with the notes beside it."""
     shown = read_message(ui, apart)
     notes = _notes(ui)
     each = [apply_note(message, notes.get(str(at))) for at, message in enumerate(shown)]
@@ -392,7 +392,7 @@ def _notes(ui: Any) -> Part:
 
 
 def _session(listed: list[Any]) -> Part:
-    """What a list has no place for stands with its first message."""
+    """A session's data beside the list stands with its first message."""
     return read_session_note(_notes(listed[0]).get("session") if listed else None)
 
 

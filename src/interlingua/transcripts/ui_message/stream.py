@@ -16,7 +16,7 @@ _ABOUT_CALL = ("providerExecuted", "title", "toolMetadata")
 
 
 class FoldedStream(NamedTuple):
-    """What a stream told: the message, and how it ended."""
+    """A folded stream: the message, and how it ended."""
 
     message: Part
     finish: str | None = None
@@ -85,7 +85,7 @@ class _Folding:
             self._aborted = True
 
     def _reset(self) -> None:
-        """What came since the last border is taken back."""
+        """Take back the parts since the last border."""
         while self.parts and self.parts[-1].get("type") != "step-start":
             part = self.parts.pop()
             self._pieces.pop(id(part), None)
@@ -208,7 +208,7 @@ def _partly(text: str) -> Any:
 
 
 def unfold(message: Part, finish: str | None = None, error: str | None = None) -> Iterator[Part]:
-    """The chunks that tell a message of the assistant."""
+    """The chunks of a message of the assistant."""
     yield {"type": "start", "messageId": message["id"]}
     steps: list[list[Part]] = [[]]
     for part in message["parts"]:

@@ -1,7 +1,7 @@
 """Transcripts to UI messages, or to the stream of the last answer.
 
-An answer with the results of its calls, and all answers after it until somebody else speaks, are
-one message of the assistant. What has no place in it is kept in its `metadata`."""
+An answer with the results of its calls, and all answers after it until the next message of another
+role, are one message of the assistant. Data without an equivalent is stored in its `metadata`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def write_file(transcript: Transcript, name: str) -> Draft:
 
 
 def _stream(transcript: Transcript, report: Report) -> bytes:
-    """One answer; all that was said before it is named in the report."""
+    """One answer; all earlier messages are named in the report."""
     made = list(_written(transcript, Report(NAME), streamed=True))
     own = next((pair for pair in reversed(made) if pair[1]["role"] == "assistant"), None)
     inside = set(own[0]) if own is not None else set()
@@ -124,7 +124,7 @@ class _Around(NamedTuple):
 
 
 class _Turn:
-    """One UI message in the making. `is_over`: nobody will answer its open calls any more."""
+    """One UI message under assembly. `is_over`: its open calls will get no answer."""
 
     def __init__(
         self, own: list[tuple[int, Message]], number: int, is_over: bool, report: Report
@@ -227,7 +227,7 @@ class _Turn:
         return ToolResultBlock(call.id, (TextBlock(UNANSWERED),), True)
 
     def _places(self, read: list[Message]) -> dict[int, int]:
-        """Where each message is shown."""
+        """The place of each message."""
         places: dict[int, int] = {}
         unplaced = iter(self.shown)
         results: dict[str | None, deque[int]] = {}

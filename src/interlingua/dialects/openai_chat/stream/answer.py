@@ -1,5 +1,5 @@
-"""An answer while a stream tells it. Its deltas are told as events, and put together as the wire
-would have them whole, so that reading both ways gives the same value."""
+"""An answer under assembly. Its deltas become events, and are put together as the whole wire would
+have them, so that reading both ways gives the same value."""
 
 from __future__ import annotations
 
@@ -37,14 +37,13 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, Usage
 
 PADS = ("obfuscation", "p")
-"""Keys that hide the length of a chunk, and say nothing: OpenAI's, and `p` of others (recorded
+"""Keys without content that hide the length of a chunk: OpenAI's, and `p` of others (recorded
 answers, read 2026-11)."""
 SNAPSHOT = "message"
 """The key of a choice under which some hosts repeat the whole message so far (recorded answers,
 read 2026-11)."""
 GROQ = "x_groq"
-"""The key under which Groq says what is its own; in a stream usage stands there too (SDK 1.7.0,
-read 2026-11)."""
+"""The key of Groq's own members; in a stream usage stands there too (SDK 1.7.0, read 2026-11)."""
 
 NO_DONE = Diagnostic("stream_end_missing", "no [DONE] after the last finish_reason")
 
@@ -57,20 +56,19 @@ _MANY = 1_000_000
 _FIRST_INDEX = {
     position: number * _MANY for number, position in enumerate(("thinking", *BLOCK_KEYS))
 }
-"""Where the indexes of blocks begin, so that they stand where a whole answer has them, whenever
-they come."""
+"""The first indexes of blocks, in the order of a whole answer, whenever they come."""
 BLOCK_CONTENT = thinking.KEYS.union(BLOCK_KEYS)
-"""What a delta tells of blocks."""
+"""Members of a delta that belong to blocks."""
 _PASSING = BLOCK_CONTENT | {"annotations", "index", "token_id"}
-"""What is put together from deltas, or is about one of them alone."""
+"""Members that are put together from deltas, or concern one of them alone."""
 _AROUND = frozenset({"index", "delta", SNAPSHOT, "finish_reason", "logprobs", "text", "usage"})
-"""Of a choice, what is read elsewhere; Moonshot says usage in the choice of its last chunk (its API
-reference, read 2025-10)."""
+"""Members of a choice that are read elsewhere; Moonshot has usage in the choice of its last chunk
+(its API reference, read 2025-10)."""
 _LEGACY = "legacy"
 _ARGUMENT_KEYS = {"function": "arguments", "custom": "input", _LEGACY: "arguments"}
 _OWN = frozenset({"type", "thinking", "signature", "index"})
 _STRING = "thinking"
-"""The place of thinking that strings tell; that of others is the key of their list."""
+"""The place of thinking in strings; others have the key of their list."""
 _AUDIO = model.AudioBlock(model.Source("base64", ""), transcript="")
 _AUDIO_KEYS = ("data", "transcript")
 
@@ -88,7 +86,7 @@ class Item(msgspec.Struct, eq=False):
     key: str | None = None
     wire: Wire = {}
     also: set[str] = set()
-    """The keys for thinking that say it, or say it again."""
+    """The keys that hold the thinking, or repeat it."""
     choice: int = 0
     index: int = -1
     is_open: bool = False
@@ -108,7 +106,7 @@ class Item(msgspec.Struct, eq=False):
         return self.pieces[0] if self.pieces else ""
 
     def merge(self, wire: Wire, but: Collection[str]) -> None:
-        """What a piece says beside its text; what is empty does not undo what was said."""
+        """The members of a piece beside its text; empty ones do not erase earlier values."""
         for key, value in wire.items():
             if key not in but and (value or key not in self.wire):
                 self.wire[key] = value
@@ -162,7 +160,7 @@ class Thoughts:
         self._choice.answer.also_at([(delta, key) for key in same])
 
     def _open(self, kind: str) -> Item:
-        """The item that goes on, if it is told in this way, or a new one."""
+        """The item that continues, if it has this form, or a new one."""
         item = self._streamed[-1] if self._streamed else None
         if item is None or not item.is_open or item.position != kind:
             item = Item(kind, ev.ThinkingDelta, self._block, ThinkingBlock(""), "thinking")
@@ -200,7 +198,7 @@ class Thoughts:
         return piece
 
     def _sign(self, item: Item, wire: Wire, signature: str | None) -> None:
-        """The end of what was told so far."""
+        """Ends the item so far with a signature."""
         if not item.has_begun:
             self._choice.opened(item)
         item.wire = {"type": "thinking"}
@@ -366,7 +364,7 @@ def _whole_part(item: Item, text: str) -> Wire:
 
 
 def _texts_in(wire: Wire) -> list[Spot] | None:
-    """Where the texts of a thinking part stand; None where there is more than text."""
+    """The places of the texts in a thinking part; None if it holds more than text."""
     inner = wire.get("thinking")
     if type(inner) is str:
         return [(wire, "thinking")]
@@ -634,7 +632,7 @@ class Choice:
     # -- reading
 
     def read(self, wire: Wire) -> None:
-        """What a chunk says of this choice."""
+        """Reads a chunk's part of this choice."""
         self._merge_around(wire)
         key = "delta"
         if type(wire.get(SNAPSHOT)) is dict:
@@ -733,7 +731,7 @@ class Choice:
 
 
 def _joined(so_far: Any, value: Any) -> Any:
-    """Lists grow; for the rest, a null does not undo what was said."""
+    """Lists grow; otherwise a null does not erase an earlier value."""
     if type(so_far) is list and type(value) is list:
         return so_far + value
     return so_far if value is None else value
@@ -743,14 +741,14 @@ def _joined(so_far: Any, value: Any) -> Any:
 
 
 class ResponseBuilder:
-    """All that the chunks have said."""
+    """The assembled content of all chunks."""
 
     def __init__(self, t: Tables) -> None:
         self.t = t
         self.choices: dict[int, Choice] = {}
         self.usage: Wire | None = None
         self.events: list[Event] = []
-        """What the frame tells that is being read."""
+        """The events of the frame that is being read."""
         self.piece: tuple[Item, tuple[Spot, ...]] | None = None
         """The last piece in it, and where it stands."""
         self.is_closed = False
@@ -818,7 +816,7 @@ class ResponseBuilder:
         return response.replace(message=message, alternatives=tuple(others))
 
     def partial(self, error: ProviderError) -> Message | None:
-        """What there is of it when the stream fails."""
+        """The partial message when the stream fails."""
         if not self.choices:
             return None
         try:
@@ -830,7 +828,7 @@ class ResponseBuilder:
         return kernel.failed(message, error)
 
     def has_stopped(self) -> bool:
-        """Whether every choice has told why it ended."""
+        """Whether every choice has a reason for its end."""
         return bool(self.choices) and all(each.word is not None for each in self.choices.values())
 
     def goes_on(self) -> bool:
@@ -839,7 +837,7 @@ class ResponseBuilder:
         return any(each.is_open for each in self.choices.values())
 
     def is_void(self) -> bool:
-        """Whether nothing at all was said, nor why."""
+        """Whether there was no content at all, and no reason."""
         return not any(each.word is not None or each.blocks() for each in self.choices.values())
 
     def is_whole(self) -> bool:

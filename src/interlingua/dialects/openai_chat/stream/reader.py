@@ -2,9 +2,9 @@
 
 The wire has no starts and ends: a block begins with its first real content and ends when another
 one begins, when its choice has a reason to end, or with the stream. A `finish_reason` for every
-choice is the end; a `[DONE]` that does not follow is noted, but for hosts that repeat the whole
-message with every chunk, which send none. A `[DONE]` before it is an end for which nobody gave a
-reason, and no answer at all if nothing was said."""
+choice is the end; a missing `[DONE]` after it is noted, except for hosts that repeat the whole
+message with every chunk, which send none. A `[DONE]` before it is an end without a reason, and no
+answer at all if there was no content."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class StreamReader:
         self._answer = ResponseBuilder(self.tables)
         self._live: list[tuple[Item, Pattern]] = []
         self.piece: tuple[Item, Pattern] | None = None
-        """Whose piece came last, and how its pieces are spelled."""
+        """The block of the last piece, and the spelling of its pieces."""
         self._tries = _TRIES
         self._is_over = False
 
@@ -83,7 +83,7 @@ class StreamReader:
         return [ev.StreamError(error, self._answer.partial(error))]
 
     def choice_so_far(self, number: int) -> Wire:
-        """A choice as far as it was told, as a whole answer has it."""
+        """A choice so far, in the form of a whole answer."""
         choice = self._answer.choices.get(number)
         return {} if choice is None else choice.wire()
 

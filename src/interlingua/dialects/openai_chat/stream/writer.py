@@ -1,7 +1,7 @@
 """Writing a stream that came from elsewhere.
 
-What can be said in pieces is said as it comes. All else, the reason for the end and usage are said
-at the end, as a whole response says them, and losses are counted there."""
+Pieces are written as they come. All else, the reason for the end and usage are written at the end,
+as in a whole response, and losses are counted there."""
 
 from __future__ import annotations
 
@@ -46,10 +46,11 @@ _CHANNELS: dict[type, str] = {
     **dict.fromkeys((ThinkingBlock, blocks.RedactedThinkingBlock, ev.ThinkingDelta), REASONING),
     blocks.RefusalBlock: REFUSAL,
 }
-"""Where blocks are told as they come, one after the other. All others are told at the end."""
+"""The blocks that are streamed as they come, one after the other. All others are written at the
+end."""
 _TEXTS = ("thinking", "text", "summary")
 _BARE = frozenset({"type", "format", "index", *_TEXTS})
-"""What an item of thinking has that says nothing but text."""
+"""The members of a thinking item that is only text."""
 _STREAMED = THINKING | {"role", "refusal"}
 _CALL = frozenset({"id", "type", "function", "custom", "index"})
 _NO_REST = ("text", "thinking", "redacted_thinking", "refusal")
@@ -59,10 +60,10 @@ _ONE_MESSAGE = because("stream_one_message")
 
 
 class ForeignWriter(stream_writer.ForeignWriter):
-    """Events in, frames out. `by` is the protocol of whoever made what they say."""
+    """Events in, frames out. `by` is the protocol of the events' source."""
 
     grows = ('"logprobs":{', '"logprobs": {', '"function_call"')
-    """What pieces may say beside their text, and the end says again."""
+    """Members that pieces may carry beside their text, and the end repeats."""
 
     def __init__(self, t: Tables, report: Report, by: str) -> None:
         super().__init__(t.name, report)
@@ -73,7 +74,7 @@ class ForeignWriter(stream_writer.ForeignWriter):
         self._is_over = False
 
     def resume(self, count: int, frames: list[Frame]) -> None:
-        """What these have said is not said again at the end."""
+        """The content of these frames is not repeated at the end."""
         reader = StreamReader(self._t)
         for frame in frames:
             reader.feed(frame)
@@ -109,7 +110,7 @@ class ForeignWriter(stream_writer.ForeignWriter):
     def _choice(
         self, number: int, model: str | None = None, id: str | None = None
     ) -> tuple[ChoiceWriter, list[Frame]]:
-        """A choice, and what has to be said if it begins."""
+        """A choice, and the frames of its start if it begins."""
         choice = self._choices.get(number)
         if choice is not None:
             return choice, []
@@ -147,7 +148,8 @@ class ForeignWriter(stream_writer.ForeignWriter):
         return [*frames, Frame(None, DONE)]
 
     def _report_parts(self, message: Message, wire: Any, recorder: LossRecorder) -> None:
-        """What a whole message says and a stream does not: where a text in parts is cut."""
+        """Reports parts of a whole message that a stream lacks: the boundaries of a text in
+        parts."""
         if type(wire) is not dict or type(wire.get("content")) is not list:
             return
         texts = [block for block in message.content if type(block) is TextBlock]
@@ -158,7 +160,7 @@ class ForeignWriter(stream_writer.ForeignWriter):
                 recorder.lost(block, f"raw.{self._t.name}.{key}", _NO_PARTS)
 
     def _fail(self, event: ev.StreamError) -> list[Frame]:
-        """What was said before is no loss; what was to be said at the end is said now."""
+        """Ends the stream with an error: flushes what was held back for the end."""
         if self._is_over:
             return []
         self._is_over = True
@@ -195,7 +197,7 @@ class ChoiceWriter:
         self.by = by
         self.target = WriteContext(t, quiet(t.name))
         self.open: dict[int, OpenBlock] = {}
-        """Blocks that are told in pieces, by index."""
+        """Blocks that are streamed in pieces, by index."""
         self._number = number
         self._head = head
         self._channels: dict[str, Channel] = {
@@ -206,11 +208,11 @@ class ChoiceWriter:
         self._channel_of: dict[int, str | None] = {}
         """The channel of each block."""
         self._calls: dict[int, OpenBlock] = {}
-        """Those that were said, or will be when they end."""
+        """The calls that were written, or will be when they end."""
         self._held: dict[int, Wire | None] = {}
-        """Calls that are said whole, once those before them are."""
+        """Calls that are written whole, after those before them."""
         self._media: dict[str, int] = {}
-        """How much was said of what comes whole, by its key."""
+        """How much of the whole parts was written, by key."""
         self._home: Wire = {"message": {}}
         """The choice as far as it went home, before there was a change."""
 
@@ -222,7 +224,8 @@ class ChoiceWriter:
         return {**self._head, "choices": [choice]}
 
     def resume(self, home: Wire) -> None:
-        """Go on with a choice that went home so far; what has begun is told in pieces."""
+        """Continue a choice whose original frames were used so far; an open block continues in
+        pieces."""
         self._home |= home
         for index, call in list(self._held.items()):
             if call is None:
@@ -271,7 +274,7 @@ class ChoiceWriter:
         return [self.frame({"tool_calls": [{**call, "function": function}]})]
 
     def _start_pieces(self, open_block: OpenBlock) -> int:
-        """The number of a call whose pieces will be said."""
+        """The number of a call that is streamed in pieces."""
         number = self._ordinal(open_block.index)
         is_text = open_block.start is not None and open_block.start.call_type is not None
         keys = {"custom": {"input": PIECE}} if is_text else {"function": {"arguments": PIECE}}
@@ -306,21 +309,21 @@ class ChoiceWriter:
     # -- the end ----------------------------------------------------------------------------------
 
     def flush(self) -> list[Frame]:
-        """What still waits for a block that nobody has ended; the rest will say the calls."""
+        """Parts that still wait for a block without an end; the rest will have the calls."""
         for index in self._held:
             del self._calls[index]
         self._held = {}
         return [frame for each in self._channels.values() for frame in each.close_all()]
 
     def finish(self, choice: Wire) -> list[Frame]:
-        """What was not said so far of a choice, and its end."""
+        """The rest of a choice, and its end."""
         more = {key: item for key, item in choice.items() if key not in ("index", "message")}
         if self._home.get("logprobs") and more.get("logprobs"):
             more["logprobs"] = _beyond(more["logprobs"], self._home["logprobs"]) or None
         return [*self.rest(choice.get("message")), self.frame({}, **more)]
 
     def rest(self, message: Any) -> list[Frame]:
-        """A delta of what the whole message has and its stream has not said."""
+        """A delta of the members of the whole message that its stream did not have."""
         rest: Wire = {}
         home = self._home["message"]
         for key, value in message.items() if type(message) is dict else ():
@@ -341,7 +344,7 @@ class ChoiceWriter:
 
 
 def _beyond(value: Any, streamed: Any) -> Any:
-    """What is left to say of a value of which this was said."""
+    """The rest of a value of which this part was written."""
     if type(value) is not type(streamed):
         return value
     if type(value) is dict:
@@ -352,7 +355,7 @@ def _beyond(value: Any, streamed: Any) -> Any:
 
 
 def _rest_of_content(content: Any) -> list[Any]:
-    """Parts that are no text; texts were said as they came."""
+    """Parts that are no text; texts were written as they came."""
     if type(content) is not list:
         return []
     return [part for part in content if type(part) is dict and part.get("type") not in _NO_REST]
@@ -376,7 +379,7 @@ def _rest_of_calls(calls: list[Any], ids: list[str]) -> list[Wire]:
 
 
 def _whole_call(call: Wire, index: int) -> Wire:
-    """A call that is said in one piece."""
+    """A call that is written in one piece."""
     call = {**call, "index": index}
     if call.get("type") == "custom":  # a word that the types for streams do not know
         del call["type"]
@@ -404,11 +407,11 @@ class Channel(BlockQueue[OpenBlock]):
         return [*frames, *self._write_text(open_block, block.text)]
 
     def _prepare(self, block: Any) -> tuple[list[Frame], Wire]:
-        """What has to be said before a block, and the delta of its pieces."""
+        """The frames needed before a block, and the delta of its pieces."""
         return [], {self._key: PIECE}
 
     def _end(self, open_block: OpenBlock, block: Any) -> list[Frame]:
-        """What was not said in pieces."""
+        """The rest that was not streamed in pieces."""
         frames: list[Frame] = []
         if open_block.cuts is None:
             frames = self._open(open_block.index, block)
@@ -418,7 +421,7 @@ class Channel(BlockQueue[OpenBlock]):
         return [*frames, *self._rest(open_block, block), *self._close(open_block)]
 
     def _rest(self, open_block: OpenBlock, block: Block) -> list[Frame]:
-        """What there is to say of a block beside its text: a document of text is sent as text."""
+        """The rest of a block beside its text: a document of text is sent as text."""
         if self._key != CONTENT or type(block) is TextBlock:
             return []
         choice = self._choice
@@ -432,11 +435,11 @@ class Channel(BlockQueue[OpenBlock]):
 
 
 class Thoughts(Channel):
-    """Thinking: a string, and a list whose items say what a string cannot."""
+    """Thinking: a string, and a list for items that a string cannot express."""
 
     _count = 0
     _unended: Wire | None = None
-    """The item of thinking that strings have told, and no list so far."""
+    """The thinking item that strings have carried, and no list so far."""
 
     @property
     def _list(self) -> str:
@@ -444,7 +447,7 @@ class Thoughts(Channel):
         return self._choice.t.answer_thinking[-1]
 
     def _prepare(self, block: Any) -> tuple[list[Frame], Wire]:
-        """A piece of thinking, with marks under all keys that say it."""
+        """A piece of thinking, with marks under all its keys."""
         frames = self._next()
         delta: Wire = {}
         for key in self._choice.t.plain_thinking:
@@ -477,7 +480,7 @@ class Thoughts(Channel):
         return {**filler, **items[0], "index": self._count - 1}
 
     def _rest(self, open_block: OpenBlock, block: Block) -> list[Frame]:
-        """What a list has to say of a piece of thinking that has ended."""
+        """The list item for a piece of thinking that has ended."""
         frames = [] if isinstance(block, ThinkingBlock) else self._next()
         item = self._item(block)
         if item is None:

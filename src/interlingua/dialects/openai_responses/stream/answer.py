@@ -1,9 +1,8 @@
-"""An answer while a stream tells it. Its items are put together as the wire would have them whole,
-and read as such, so that both ways give the same value.
+"""An answer under assembly. Its items are put together as the whole wire would have them, and read
+as such, so that both ways give the same value.
 
-The last frame of a stream says all of it again. What was told stands: clients have acted on it,
-and some values are made anew for each frame, as encrypted content is. The last frame fills gaps
-only."""
+The last frame of a stream repeats all of it. Streamed values win: clients have acted on them, and
+some values differ in each frame, such as encrypted content. The last frame fills gaps only."""
 
 from __future__ import annotations
 
@@ -39,8 +38,8 @@ _WHOLE = [
     kind for kind, call in t.CALLS.items() if call.id_key == "call_id" and kind not in t.CALL_PIECES
 ]
 _KNOWN_LATER = frozenset({"message", "reasoning", "image_generation_call", *_WHOLE})
-"""Items whose beginning does not tell what block they begin with; and calls that come whole, whose
-end may have another id than their beginning."""
+"""Items whose start does not show their first block; and calls that come whole, whose end may have
+another id than their start."""
 _EVENTS: dict[Piece, Callable[[int, str], Event]] = {
     t.TEXT: ev.TextDelta,
     t.THOUGHT: ev.ThinkingDelta,
@@ -61,7 +60,7 @@ _LISTS = {t.SUMMARY_INDEX: "summary", t.CONTENT_INDEX: "content"}
 
 
 def piece_of(block: Block) -> Piece | None:
-    """How a part that begins like this goes on."""
+    """The kind of pieces of a part with this start."""
     if type(block) is ThinkingBlock and spelling_of(NAME, block.raw).get("list") == "content":
         return t.THOUGHT
     return _PIECES.get(type(block))
@@ -80,26 +79,26 @@ class Item(msgspec.Struct, eq=False):
     """By the key that numbers them, and their number; a call has neither."""
     done: Wire | None = None
     room: range | None = None
-    """Indexes kept for further blocks, once another item has begun."""
+    """Indexes reserved for further blocks, once another item has begun."""
 
     @property
     def latest(self) -> Wire:
         return self.wire if self.done is None else self.done
 
     def with_announced_id(self, wire: Any) -> Any:
-        """The item with the id that its call began with: whoever was told it answers to it."""
+        """The item with the id that its call began with: clients have seen that one."""
         starts = [part.start for part in self.parts.values() if part.start is not None]
         if not starts or type(wire) is not dict or wire.get("call_id") in (None, "", starts[0].id):
             return wire
         return {**wire, "call_id": starts[0].id}
 
     def filled(self, wire: Any) -> Any:
-        """The item as the last frame has it; what was told of it to its end stands."""
+        """The item as in the last frame; streamed values of it win."""
         return self.with_announced_id(wire if self.done is None else _filled(self.done, wire))
 
 
 class Part(msgspec.Struct, eq=False):
-    """A block of an item: its place there, and what was told of it."""
+    """A block of an item under assembly: its place there, and its content so far."""
 
     index: int
     item: Item
@@ -130,7 +129,7 @@ class Part(msgspec.Struct, eq=False):
         return text
 
     def whole(self) -> Wire:
-        """The part with all that was told of it."""
+        """The part with all of its content."""
         wire = dict(self.wire)
         if self.piece is not None:
             wire[self.piece.whole] = (wire.get(self.piece.whole) or "") + self.text()
@@ -141,7 +140,7 @@ class Part(msgspec.Struct, eq=False):
         return wire
 
     def so_far(self) -> Block:
-        """The block for itself, where its item does not say which it is."""
+        """The block by itself, if its item does not show its type."""
         return call_of(self.start) if self.start is not None else read_part(self.whole(), True)
 
     def fits(self, block: Block) -> bool:
@@ -151,7 +150,7 @@ class Part(msgspec.Struct, eq=False):
         return type(block) is _BLOCKS.get(self.piece, type(block))
 
     def end(self, block: Block) -> list[Event]:
-        """The events of its end, and what no piece has told by then. The end is believed."""
+        """The events of its end, and of content that no piece had. The end wins."""
         self.is_over = True
         end = end_of_block(self.index, without_tokens(block))
         streamed, text = self._streamed(), _text_of(block)
@@ -165,14 +164,14 @@ class Part(msgspec.Struct, eq=False):
         return [ev.ToolUseInputDelta(self.index, rest) if is_call else self.add_text(rest), end]
 
     def _streamed(self) -> str | None:
-        """The text so far; code is told apart from the arguments that hold it."""
+        """The text so far; code is separated from the arguments that hold it."""
         if self.start is not None:
             return "" if self.piece is t.CODE else self.text()
         return self.whole()[self.piece.whole] if self.piece is not None else None
 
 
 def _text_of(block: Block) -> str | None:
-    """What pieces tell of a block."""
+    """The text of a block that is streamed in pieces."""
     if type(block) is not ToolUseBlock:
         return getattr(block, "text", None) if type(block) in _BLOCKS.values() else None
     if block.call_type == "custom":
@@ -192,7 +191,7 @@ class ResponseBuilder:
         id = wire.get("id")
         self.items: dict[Any, Item] = {}
         self.item: Item | None = None
-        """The one that a frame is about which does not say it."""
+        """The item of a frame that does not name it."""
         self._next = 0
         self._wire = wire
         self._seed = id if type(id) is str else None
@@ -241,7 +240,7 @@ class ResponseBuilder:
         return [part.begin(call)]
 
     def _call(self, wire: Wire, at: int) -> ToolUseBlock | None:
-        """The call that an item begins with, where its beginning tells it."""
+        """The call that an item begins with, if its start shows it."""
         if kind_of(wire) in _KNOWN_LATER:
             return None
         try:
@@ -397,13 +396,13 @@ class ResponseBuilder:
         return [part for item in self.items.values() for part in item.parts.values()]
 
     def partial(self, error: ProviderError) -> Message:
-        """What there is of it when the stream fails."""
+        """The partial message when the stream fails."""
         output = [wire for item in self._streamed() if self._is_sound(wire := self._so_far(item))]
         message = read_body({"object": "response", **self._begun(), "output": output}).message
         return failed(message, error)
 
     def _is_sound(self, wire: Wire) -> bool:
-        """Whether what there is of an item can be read already."""
+        """Whether the item so far can be read already."""
         try:
             return bool(self._glimpse(wire, 0))
         except ShapeError:
@@ -423,13 +422,13 @@ def _read_item(reader: ItemReader, wire: Any, at: int) -> list[Block]:
 
 
 def blank(piece: Piece) -> Wire:
-    """A part whose beginning was not told."""
+    """A part without a start."""
     wire: Wire = {"type": PART_TYPES[piece], piece.whole: ""}
     return {**wire, "annotations": []} if piece is t.TEXT else wire
 
 
 def _guess(item: Item) -> Wire:
-    """An item whose beginning was not told."""
+    """An item without a start."""
     if any(part.piece in (t.SUMMARIZED, t.THOUGHT) for part in item.parts.values()):
         return {"type": "reasoning", "id": item.id, "summary": []}
     return {"type": "message", "id": item.id, "role": "assistant", "content": []}
@@ -495,7 +494,7 @@ def _may_be(item: Item, wire: Any) -> bool:
 
 
 def _filled(done: Wire, final: Wire) -> Wire:
-    """An object as it was told, with what only the other says."""
+    """A streamed object, with members that only the other has."""
     wire = dict(done)
     for key, value in final.items():
         if key not in wire or (_is_empty(wire[key]) and not _is_empty(value)):

@@ -1,7 +1,7 @@
 """Reading a stream: frames in, events out.
 
-A frame is one event as a rule. Frames that say again what was told are none: their item's end
-and the last frame are believed."""
+A frame is usually one event. Frames that repeat earlier content have none: the end of their item
+and the last frame are used."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Plain(msgspec.Struct, tag_field="type", forbid_unknown_fields=True, kw_on
 
 
 def _decoder(piece: Piece) -> Callable[[str], Any]:
-    """What reads such pieces of one kind, and refuses all others. Some have a number."""
+    """The decoder for pieces of one kind, which refuses all others. Some have a number."""
     more: list[Any] = [] if piece.key is None else [("number", int, msgspec.field(name=piece.key))]
     less = {"number": None} if piece.key is None else {}
     plain = msgspec.defstruct(
@@ -309,4 +309,4 @@ _STEPS: dict[str, Callable[[StreamReader, Wire], list[Event]]] = {
     **dict.fromkeys((t.COMPLETED, t.INCOMPLETE, t.FAILED), StreamReader._ended),
     t.ERROR: StreamReader._error,
 }
-"""By the type of the frame; no event for one that said nothing."""
+"""By the type of the frame; no event for frames without content."""

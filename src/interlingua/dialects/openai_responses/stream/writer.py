@@ -1,7 +1,7 @@
 """Writing a stream that came from elsewhere: as this wire wants it, one item after the other.
 
-An item is announced when its first block begins, and closed when a block begins that is none of
-its own, since more text joins the message before it."""
+An item is announced when its first block begins, and closed when a block of another item begins,
+since more text joins the message before it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from interlingua.streams.frames import MANY, Frame, thin
 
 _BEGUN = MessageMetadata(stop_reason=StopReason.PAUSE, status=MessageStatus.PARTIAL)
 _LATER = frozenset({"encrypted_content", "content", "summary"})
-"""What an item does not say when it begins."""
+"""Members that an item does not have at its start."""
 _LISTS = {"message": "content", "reasoning": "summary"}
 """But for the list that its parts come into."""
 _PAIRED = ("function_call", "custom_tool_call")
@@ -53,7 +53,7 @@ _QUIET = quiet(NAME)
 
 
 class OpenPart(OpenBlock):
-    """A block on its way: how it is told in pieces, if it is, and what was said of it."""
+    """A block being written: its kind of pieces, if any, and the frames so far."""
 
     __slots__ = ("block", "notes", "number", "piece", "pieces")
 
@@ -135,7 +135,7 @@ class ForeignWriter(InPieces[OpenPart]):
         self._item: OpenItem | None = None
         self._writer = ItemWriter(_QUIET, whole=True)
         self._calls: dict[Any, Wire] = {}
-        """Calls as they were said, by what their results call them."""
+        """The calls that were written, by the ids that results use."""
 
     def _spell(self, wire: Wire) -> Frame:
         wire["sequence_number"] = self._number
@@ -268,7 +268,7 @@ class ForeignWriter(InPieces[OpenPart]):
     # -- parts ------------------------------------------------------------------------------------
 
     def _open(self, index: int, block: Any) -> list[Frame]:
-        """A block that is no call begins; what is told in pieces opens its part."""
+        """A block that is no call begins; one that is streamed in pieces opens its part."""
         piece, item = piece_of(block), self._item
         open_part = self._current = OpenPart(index, block)
         if piece is None or "string" in spelling_of(NAME, block.raw):
@@ -323,7 +323,7 @@ class ForeignWriter(InPieces[OpenPart]):
         return [] if is_open or not item or not piece else [self._open_part(open_part, item, piece)]
 
     def _delta(self, open_part: OpenPart, event: ev.BlockDelta) -> list[Frame]:
-        """A signature is said at the end of its item, whenever it came."""
+        """A signature is written at the end of its item, whenever it came."""
         if event.field != "citations" or open_part.piece is not t.TEXT:
             return []
         # One that was stored with its event is plain JSON.
@@ -342,7 +342,7 @@ class ForeignWriter(InPieces[OpenPart]):
         ]
 
     def _end(self, open_part: OpenPart, block: Any) -> list[Frame]:
-        """What was not said in pieces, and the end."""
+        """The rest that was not streamed in pieces, and the end."""
         item = self._item
         if open_part.start is not None:
             return self._close(open_part)
@@ -390,7 +390,7 @@ class ForeignWriter(InPieces[OpenPart]):
         return frames
 
     def _close(self, open_part: OpenPart) -> list[Frame]:
-        """A block that has no end is what was said of it."""
+        """A block without an end is complete with its pieces."""
         if open_part.start is not None:
             text = open_part.text()
             return self._end_call(
@@ -433,7 +433,7 @@ class ForeignWriter(InPieces[OpenPart]):
     def _end_arguments(
         self, open_part: OpenPart, item: OpenItem, piece: Piece, wire: Wire
     ) -> list[Frame]:
-        """The rest of what a call is given, and all of it again."""
+        """The rest of a call's arguments, and all of them again."""
         text, streamed = wire.get(piece.whole), open_part.text()
         if type(text) is not str:
             return []
@@ -476,7 +476,7 @@ def _part_of(block: model.Block, piece: Piece | None) -> Wire | None:
 
 
 def _is_part(block: model.Block) -> bool:
-    """Whether a block that is not told in pieces is a part of a message."""
+    """Whether a block that is not streamed in pieces is a part of a message."""
     if type(block) is model.UnknownBlock:
         return NAME in block.raw and "part" in spelling_of(NAME, block.raw)
     if type(block) is model.ImageBlock or type(block) is model.DocumentBlock:
