@@ -20,7 +20,13 @@ from interlingua.adapt.decisions.forms import (
     write_request,
 )
 from interlingua.errors import ReadError, WriteError
-from interlingua.model.blocks import DocumentBlock, ImageBlock, Source
+from interlingua.model.blocks import (
+    DocumentBlock,
+    ImageBlock,
+    Source,
+    TextBlock,
+    ToolUseBlock,
+)
 from interlingua.model.decisions import (
     DecisionAnswer,
     DecisionRequest,
@@ -402,3 +408,16 @@ def test_options_that_are_called_the_same_have_probabilities_of_their_own(form: 
         [0.1, 0.4, 0.2, 0.25, 0.05]
     )
     assert told.value is True
+
+
+@pytest.mark.parametrize(("form", "stays"), [("gemini", True), ("systemone", False)])
+def test_an_image_in_a_result_is_beside_the_text_or_reported(form: str, stays: bool) -> None:
+    image = ImageBlock(Source("base64", PIXEL), "image/png")
+    result = Message.tool_result("c1", [TextBlock("seen"), image])
+    call = Message.assistant([ToolUseBlock("c1", "look", {})])
+    request = DecisionRequest((Message.user("Look"), call, result), (Question("predicate", "?"),))
+    report = Report(form)
+    wire = write_request(FORMS[form], request, report)
+    assert ("image/png" in str(wire)) is stays
+    dropped = [entry.path for entry in report.entries if entry.code == "decision_block"]
+    assert dropped == ([] if stays else ["$.messages[2].content[0].content[1]"])

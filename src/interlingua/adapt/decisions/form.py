@@ -3,7 +3,7 @@ list for OpenAI, named entries for all others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -129,21 +129,33 @@ def one_message(
     for number, message in enumerate(messages):
         lines = []
         for place, block in enumerate(message.content):
-            if isinstance(block, MEDIA) and media:
-                blocks.append(block)
-                continue
+            path = f"$.messages[{number}].content[{place}]"
+            for at, part in _media_in(block, path):
+                if media:
+                    blocks.append(part)
+                else:
+                    report.add("dropped", at, because("decision_block"))
             line = _line(block)
-            if line is None:
-                path = f"$.messages[{number}].content[{place}]"
-                report.add("dropped", path, because("decision_block"))
-            else:
+            if line is not None:
                 lines.append(line)
+            elif not isinstance(block, MEDIA):
+                report.add("dropped", path, because("decision_block"))
         text = "\n".join(lines)
         texts.append(text if plain else f"[{message.role.value}]\n{text}")
     whole = "\n\n".join(texts)
     if not whole and not blocks:
         raise WriteError(f"{form} decisions request", "$.messages", "there is nothing to decide on")
     return [*([TextBlock(whole)] if whole else []), *blocks]
+
+
+def _media_in(block: Block, path: str) -> Iterator[tuple[str, Media]]:
+    """The block, or the media in a result, with their places."""
+    if isinstance(block, MEDIA):
+        yield path, block
+    elif isinstance(block, ToolResultBlock):
+        for number, part in enumerate(block.content):
+            if isinstance(part, MEDIA):
+                yield f"{path}.content[{number}]", part
 
 
 def _line(block: Block) -> str | None:
