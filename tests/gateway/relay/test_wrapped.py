@@ -14,6 +14,9 @@ from urllib.parse import quote, urlsplit
 
 import anthropic
 import cohere
+import groq
+import openai
+import openrouter
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError, EventStreamError
@@ -285,6 +288,44 @@ def test_vertex_counts_tokens(place: Place) -> None:
 )
 def test_other_paths_are_no_fronts(path: str) -> None:
     assert match(path) is None
+
+
+# -- OpenAI's API elsewhere ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_sdks_of_azure_groq_and_openrouter_find_their_own_paths(
+    place: Place, stream: bool
+) -> None:
+    said: Any = [{"role": "user", "content": "Hello"}]
+    asked: Any = {"model": "back-gemini", "messages": said, "stream": stream}
+    url, key = place.url, place.token
+    with (
+        openai.AzureOpenAI(azure_endpoint=url, api_key=key, api_version="v1") as azure,
+        openai.OpenAI(base_url=f"{url}/openai/v1", api_key=key) as newer,
+        groq.Groq(base_url=url, api_key=key) as fast,
+        openrouter.OpenRouter(server_url=f"{url}/api/v1", api_key=key) as router,
+    ):
+        for ask in (azure.chat.completions.create, newer.chat.completions.create):
+            assert _chat_text(ask(**asked), stream) == ANSWER
+        assert _chat_text(fast.chat.completions.create(**asked), stream) == ANSWER
+        assert _chat_text(router.chat.send(**asked), stream) == ANSWER
+        for client in (azure, newer):
+            told = client.responses.create(model="back-gemini", input="Hello")
+            assert told.output_text == ANSWER
+
+
+def _chat_text(told: Any, stream: bool) -> str:
+    if not stream:
+        return str(told.choices[0].message.content)
+    return "".join(each.choices[0].delta.content or "" for each in told if each.choices)
+
+
+def test_a_deployment_in_a_path_is_the_model_of_a_body_without_one(place: Place) -> None:
+    body = {"messages": [{"role": "user", "content": "Hello"}]}
+    path = "/openai/deployments/back-gemini/chat/completions?api-version=v1"
+    status, _, data = place.post(path, body)
+    assert (status, json.loads(data)["choices"][0]["message"]["content"]) == (200, ANSWER)
 
 
 # -- what a router chose --------------------------------------------------------------------------

@@ -33,6 +33,13 @@ class CompletionFiller(Filler):
         return data.replace(b'"created":0,', b'"created":%d,' % self._now)
 
 
+class RouterFiller(CompletionFiller):
+    """OpenRouter's answers have a fingerprint, which may be null; OpenAI's may not."""
+
+    def whole(self, wire: Wire) -> Wire:
+        return {"system_fingerprint": None, **super().whole(wire)}
+
+
 class _Message(msgspec.Struct):
     content: msgspec.Raw = msgspec.Raw()
     refusal: Any = None
@@ -135,3 +142,12 @@ FRONT = Front(
         "models": "models that the provider falls back to",
     },
 )
+HOSTED = (
+    msgspec.structs.replace(
+        FRONT,
+        provider="openrouter",
+        paths={"/api/v1/chat/completions": "generate"},
+        filler=RouterFiller,
+    ),
+)
+"""OpenRouter's path."""

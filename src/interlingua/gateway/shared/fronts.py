@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import cache
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 
 from interlingua.dialects.front import Action, Front
 from interlingua.dialects.registry import dialect, dialects
@@ -105,6 +105,10 @@ def match(path: str) -> Match | None:
     found = _match(path)
     if found is None and (twice := _TWICE.match(path)) is not None:
         return _match(path[twice.end() :])
+    if found is None and (host := _HOST.match(path)) is not None:
+        found = _match(f"/v1{path[host.end() :]}")
+        if found is not None and host["model"] is not None and found.model is None:
+            return found._replace(model=unquote(host["model"]))
     return found
 
 
@@ -121,6 +125,8 @@ def _match(path: str) -> Match | None:
 
 _TWICE = re.compile(r"/v\d(?:beta\d*)?(?=/(?:v\d|api/|model/|anthropic/))")
 """The version in a base URL in front of the one that the SDK writes itself."""
+_HOST = re.compile(r"/openai/deployments/(?P<model>[^/]+)(?=/)|/openai/v1(?=/)|/openai(?=/responses)")
+"""Where Azure and Groq have OpenAI's API, before its own paths."""
 
 
 SIGNED = "AWS4-HMAC-SHA256"
