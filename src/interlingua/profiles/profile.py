@@ -98,6 +98,12 @@ class Rule(ProfileFields, frozen=True, kw_only=True, rename={"dialects": "in"}):
     def __str__(self) -> str:
         return f"rule {self.id}"
 
+    @property
+    def is_of_api(self) -> bool:
+        """Whether it holds for every model behind an API, and is about no model."""
+        about = (self.family, self.version, self.line, self.not_line, self.models)
+        return about == (None,) * 5 and (self.at, self.dialects) != (None, None)
+
     def matches(self, model: NameParts, provider: str | None, dialect: str | None) -> bool:
         return (
             (self.at is None or provider in self.at)
@@ -142,6 +148,10 @@ class Profile(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
     def rule(self, field: str) -> Rule | None:
         """The rule behind a field (`sampling.temperature`); None if there is none."""
         return self.rules.get(field)
+
+    def subject(self, rule: Rule | None) -> str:
+        """The word for `{model}` in a sentence about a rule: the API, if the rule is about that."""
+        return "{to}" if rule is not None and rule.is_of_api else self.name or "the model"
 
     def fields(self) -> Iterator[tuple[str, Any, Rule]]:
         """Every field that is set: its path, its value, and the rule behind it."""

@@ -101,6 +101,20 @@ def test_a_name_that_is_not_taken_is_another_one_everywhere_and_always() -> None
     assert again.value.tools[0].name == name
 
 
+def test_a_rule_of_an_api_is_about_the_api_and_a_rule_of_a_model_about_the_model() -> None:
+    body = {
+        "model": "gpt-5",
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [{"type": "function", "function": {"name": "get.weather"}}],
+    }
+    report = il.convert(body, "openai-chat", "anthropic").report
+    [changed] = [note for note in report.notes if note.code == "tool_name_changed"]
+    assert "Anthropic does not accept the name" in changed.reason
+    report = il.convert({**body, "logit_bias": {"1": 1}}, "openai-chat", "openai-responses").report
+    [dropped] = [loss for loss in report.losses if loss.path == "$.options.logit_bias"]
+    assert "gpt-5 does not accept it" in dropped.reason
+
+
 def test_names_that_would_meet_stay_apart() -> None:
     asked = request(tools=(tool("a b"), tool("a.b"), tool("a_b")))
     names = [each.name for each in fitted("openai:gpt-4o", asked).value.tools]

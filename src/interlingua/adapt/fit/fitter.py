@@ -88,7 +88,7 @@ class Fitter:
     ) -> None:
         """A loss at any part of the request."""
         rule = self.profile.rule(field)
-        text = reason.about(self.profile.name or "the model", rule)
+        text = reason.about(self.profile.subject(rule), rule)
         self.recorder.lost(value, inside, text, kind, severity, None if rule is None else rule.id)
 
     def drop(
@@ -102,7 +102,7 @@ class Fitter:
         self, block: Block, field: str, reason: Reason, severity: Severity | None = None
     ) -> None:
         rule = self.profile.rule(field)
-        text = reason.about(self.profile.name or "the model", rule)
+        text = reason.about(self.profile.subject(rule), rule)
         self.recorder.dropped(block, text, severity, None if rule is None else rule.id)
 
     def stands_for(self, new: Any, original: Any) -> Any:

@@ -203,7 +203,7 @@ class _ToolMapping:
         rule = self.profile.rule(field)
         if inside is None and id(tool) in self.beside:
             inside = self.beside[id(tool)].path
-        text = reason.about(self.profile.name or "the model", rule)
+        text = reason.about(self.profile.subject(rule), rule)
         self.recorder.lost(tool, inside, text, kind, severity, rule.id if rule else None)
 
     def refused(self, number: int, tool: ToolDefinition, reason: Reason) -> None:
