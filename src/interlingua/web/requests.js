@@ -1,6 +1,7 @@
 // What passes the gateway, as it ends; found by time, model, status and key.
 
 import { ask, askBlob, follow } from "./api.js";
+import { modelNames } from "./connect.js";
 import { field, fill, h, when, wideField } from "./dom.js";
 import { save } from "./export.js";
 import { ago, clock, count, money, took } from "./format.js";
@@ -11,8 +12,8 @@ import { address, remember, remembered } from "./route.js";
 
 const PAGE = 100;
 const MOST = 500;
-const COLUMNS = ["Time", "Status", "Model", "Input", "Output", "First byte", "Took", "Cost", "Losses", "Key"];
-const FAR = new Set(["Input", "Output", "First byte", "Took", "Losses", "Key"]); // left out where there is little room
+const COLUMNS = ["Time", "Status", "Model", "Route", "Input", "Output", "First byte", "Took", "Cost", "Losses", "Key"];
+const FAR = new Set(["Route", "Input", "Output", "First byte", "Took", "Losses", "Key"]); // left out where there is little room
 const NUMBERS = new Set(["Input", "Output", "First byte", "Took", "Cost", "Losses"]);
 const STATUSES = { "": "All", ok: "Successful", failed: "Failed", "4xx": "4xx", "5xx": "5xx", 429: "429" };
 const RANGES = { "": "Any time", 1: "Last hour", 24: "Last 24 hours", 168: "Last 7 days", 720: "Last 30 days", own: "From … until …" };
@@ -25,7 +26,7 @@ export async function requestsView(element, id, _part, signal) {
 
 async function allRequests(element, keys, names, admin, signal) {
   const wanted = remembered();
-  const model = h("input", { type: "search", autocomplete: "off", placeholder: "Any", value: wanted.model ?? "" });
+  const model = h("input", { type: "search", autocomplete: "off", placeholder: "Any", list: "models", value: wanted.model ?? "" });
   const status = named(STATUSES, wanted.status);
   const key = named({ "": "All", ...Object.fromEntries(names) }, wanted.key);
   const range = named(RANGES, wanted.since || wanted.until ? "own" : wanted.hours);
@@ -105,6 +106,7 @@ async function allRequests(element, keys, names, admin, signal) {
       "div",
       { class: "toolbar", role: "search" },
       wideField("Model", model),
+      modelNames(),
       field("Time range", range),
       field("Status", status),
       names.size ? field("Key", key) : null,
@@ -137,15 +139,21 @@ function classOf(column) {
   return [column.toLowerCase().replace(" ", "-"), FAR.has(column) && "far", NUMBERS.has(column) && "num"].filter(Boolean).join(" ");
 }
 
-/** The model that answered, and below it the name that was asked for, where that is another one. */
-function modelOf({ model, asked, attempts, error }) {
+/** The name that was asked for, where it is another one than the model that answered. */
+function routeOf({ model, asked }) {
+  return asked && model && asked !== model && !model.endsWith(`:${asked}`) ? asked : null;
+}
+
+/** The model that answered, and below it what was asked for where that has no column. */
+function modelOf(row) {
+  const { model, asked, attempts, error } = row;
   const [, provider, name] = /^([^:]*:)(.*)$/s.exec(model ?? "") ?? [];
   const words = name ? [h("span", { class: "far provider" }, provider), name] : (model ?? asked ?? "");
-  const isAlias = asked && model && asked !== model && asked !== name;
+  const route = routeOf(row);
   return [
     h("span", { class: "name" }, words),
-    isAlias || attempts > 1
-      ? h("span", { class: "quiet" }, isAlias ? `${asked} ` : null, attempts > 1 ? badge(`${attempts} attempts`, "warn") : null)
+    route || attempts > 1
+      ? h("span", { class: attempts > 1 ? "quiet" : "quiet asked" }, route ? h("span", { class: "asked" }, `${route} `) : null, attempts > 1 ? badge(`${attempts} attempts`, "warn") : null)
       : null,
     error ? h("span", { class: "quiet wrong" }, error) : null,
   ];
@@ -197,6 +205,7 @@ class Table {
       Time: h("a", { href: address("requests", row.id), title: `${when(row.at)}, ${ago(row.at)}` }, clock(row.at, true)),
       Status: badge(String(row.status), row.error ? "bad" : "good"),
       Model: modelOf(row),
+      Route: routeOf(row),
       Input: input,
       Output: output,
       "First byte": took(row.first_byte_ms),

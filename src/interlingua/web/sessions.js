@@ -162,7 +162,7 @@ function line(row, looked) {
     h(
       "a",
       { href: to(id) },
-      h("span", { class: "name" }, lit(row.name || row.workspace_path || row.id, looked)),
+      h("span", { class: "name", title: row.name || row.workspace_path }, lit(row.name || row.workspace_path || row.id, looked)),
       h("span", { class: "quiet" }, lit(facts.filter(Boolean).join(" · "), looked)),
     ),
     h("span", { class: "far" }, badge(OWN[row.source] ?? row.source, isOther ? "accent" : null)),

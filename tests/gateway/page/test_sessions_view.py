@@ -155,6 +155,10 @@ def test_tokens_cost_and_what_caching_saved_are_shown(page: Any, place: Place) -
     assert "Caching saved $2.70" in picture.get_attribute("aria-label")
     assert picture.locator("rect").count() == 3
     expect(articles(page, "assistant").first).to_contain_text("1,000,010 in, 5 out")
+    page.emulate_media(media="print")
+    expect(picture).to_be_visible()
+    expect(page.get_by_label("Resume in")).to_be_hidden()
+    expect(page.get_by_label("Branch")).to_be_hidden()
 
 
 def test_messages_are_shown_where_they_cannot_be_summed_up(page: Any, place: Place) -> None:
