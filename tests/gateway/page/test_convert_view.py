@@ -43,15 +43,21 @@ def test_losses_are_marked_in_the_body_and_lead_there_and_back(page: Any) -> Non
     expect(findings(page).filter(has_text=WHY)).to_contain_text("$.frequency_penalty")
     marks = page.locator(".code-colours mark")
     expect(marks).to_have_text(['"model": "gpt-4.1"', '"name": "ada"', '"frequency_penalty": 0.5'])
+    remarks = page.locator(".code-remark")
+    named = ["model 'gpt-4.1' belongs to OpenAI", "name dropped", "frequency_penalty dropped"]
+    expect(remarks).to_have_text(named)  # behind their lines
+    text = json.dumps(BODY, indent=2)
+    keys = ("model", "name", "frequency_penalty")
+    lines = [text[: text.index(f'"{key}"')].count("\n") for key in keys]
+    tops = remarks.evaluate_all("all => all.map((each) => each.offsetTop)")
+    assert tops == [8 + 20 * line for line in lines]
+    expect(findings(page).locator(".line")).to_have_text([f"line {line + 1}" for line in lines])
     findings(page).filter(has_text=WHY).get_by_role("button").click()
     area = page.get_by_label("Your body")
     expect(area).to_be_focused()
     chosen = area.evaluate("each => each.value.slice(each.selectionStart, each.selectionEnd)")
     assert chosen == '"frequency_penalty": 0.5'
-    line = next(
-        n for n, text in enumerate(json.dumps(BODY, indent=2).split("\n"), 1) if "penalty" in text
-    )
-    page.get_by_role("button", name=re.compile(f"^Line {line}: {WHY}")).click()
+    page.get_by_role("button", name=re.compile(f"^Line {lines[-1] + 1}: {WHY}")).click()
     expect(findings(page).filter(has_text=WHY).get_by_role("button")).to_be_focused()
 
 
@@ -69,21 +75,6 @@ def test_the_pointer_lights_a_loss_and_its_place(page: Any) -> None:
     expect(seed).not_to_have_class("lit")
     seed.hover()
     expect(page.locator(".code-colours mark.lit")).to_have_text('"seed": 7')
-
-
-def test_losses_stand_behind_their_lines_and_in_their_order(page: Any) -> None:
-    opened(page, BODY)
-    remarks = ["model 'gpt-4.1' belongs to OpenAI", "name dropped", "frequency_penalty dropped"]
-    expect(page.locator(".code-remark")).to_have_text(remarks)
-    text = json.dumps(BODY, indent=2)
-    lines = [
-        text[: text.index(f'"{key}"')].count("\n") for key in ("model", "name", "frequency_penalty")
-    ]
-    tops = page.locator(".code-remark").evaluate_all("all => all.map((each) => each.offsetTop)")
-    assert tops == [8 + 20 * line for line in lines]
-    expect(findings(page).locator(".line")).to_have_text([f"line {line + 1}" for line in lines])
-    page.get_by_role("button", name="Add a target").click()
-    expect(page.locator(".code-remark")).to_have_text(remarks)
 
 
 def test_another_target_another_report(page: Any) -> None:
