@@ -132,7 +132,7 @@ function markButton(line, own, chosen, hovered) {
 
 /** What happened to a line, behind its end. @param {string} text  @param {number} line  @param {Mark[]} own */
 function remark(text, line, own) {
-  const words = [...new Set(own.map((mark) => mark.words.split(/[:;,] /, 1)[0]))].join(" · ");
+  const words = [...new Set(own.map((mark) => mark.words.replace("invalid JSON: ", "").split(/[:;,] | \(/, 1)[0]))].join(" · ");
   const made = h("span", { class: `code-remark ${own.some((mark) => mark.tone === "error") ? "error" : ""}`, "data-mark": own.map((mark) => mark.id).join(" ") }, words);
   made.style.top = `${TOP + line * LINE}px`;
   made.style.insetInlineStart = `calc(${text.trimEnd().replaceAll("\t", "  ").length + 2}ch + ${BEFORE}px)`;
