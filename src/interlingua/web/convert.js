@@ -86,8 +86,7 @@ class Convert {
     fill(
       this.shape,
       head("Convert", "Any format to any other, with each loss marked in your own text. Nothing is stored.", this.more, copyButton(() => (location.hash || !this.body.text() ? location.href : null), "Copy link", false, "Too large for a link.")),
-      h("div", { class: "meta" }, this.about, options),
-      this.wrong,
+      h("div", { class: "meta" }, this.about, this.wrong, options),
       switcher,
       this.panes,
       this.report,
