@@ -46,13 +46,6 @@ export async function models() {
   return [...names.filter(isLocal), ...names.filter((/** @type {string} */ name) => !isLocal(name))];
 }
 
-/** Names for an input with the list `models`; where none come, they can be typed all the same. */
-export function modelNames() {
-  const made = h("datalist", { id: "models" });
-  models().then((names) => fill(made, names.map((name) => h("option", { value: name }))), () => {});
-  return made;
-}
-
 /** @param {string[]} names */
 export function connectCard(names) {
   const model = names[0] ?? LOCAL;

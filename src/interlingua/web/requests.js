@@ -1,7 +1,6 @@
 // What passes the gateway, as it ends; found by time, model, status and key.
 
 import { ask, askBlob, follow } from "./api.js";
-import { modelNames } from "./connect.js";
 import { field, fill, h, when, wideField } from "./dom.js";
 import { save } from "./export.js";
 import { ago, clock, count, money, took } from "./format.js";
@@ -26,7 +25,7 @@ export async function requestsView(element, id, _part, signal) {
 
 async function allRequests(element, keys, names, admin, signal) {
   const wanted = remembered();
-  const model = h("input", { type: "search", autocomplete: "off", placeholder: "Any", list: "models", value: wanted.model ?? "" });
+  const model = h("input", { type: "search", autocomplete: "off", placeholder: "Whole name of a model or route", value: wanted.model ?? "" });
   const status = named(STATUSES, wanted.status);
   const key = named({ "": "All", ...Object.fromEntries(names) }, wanted.key);
   const range = named(RANGES, wanted.since || wanted.until ? "own" : wanted.hours);
@@ -106,7 +105,6 @@ async function allRequests(element, keys, names, admin, signal) {
       "div",
       { class: "toolbar", role: "search" },
       wideField("Model", model),
-      modelNames(),
       field("Time range", range),
       field("Status", status),
       names.size ? field("Key", key) : null,

@@ -2,7 +2,7 @@
 
 import { ask, follow } from "./api.js";
 import { messageForm } from "./compose.js";
-import { modelNames } from "./connect.js";
+import { models } from "./connect.js";
 import { field, fill, h } from "./dom.js";
 import { ago } from "./format.js";
 import { icon } from "./icons.js";
@@ -111,6 +111,7 @@ function line(task, open) {
 function newTask(pane) {
   const folder = h("input", { type: "text", autocomplete: "off", placeholder: "The gateway's own folder" });
   const model = h("input", { type: "text", autocomplete: "off", list: "models", placeholder: "Default" });
+  const known = h("datalist", { id: "models" });
   const forget = [keepTyped("new task folder", folder), keepTyped("new task model", model)];
   const send = async (message) => {
     const body = { message };
@@ -120,10 +121,11 @@ function newTask(pane) {
     for (const each of forget) each();
     goTo(address("tasks", id));
   };
-  const options = h("div", { class: "row" }, field("Folder", folder), field("Model", model), modelNames());
+  const options = h("div", { class: "row" }, field("Folder", folder), field("Model", model), known);
   const { form, box } = messageForm("new task", send, "What should be done? The agent reads and lists files; writing needs your approval.", options);
   fill(pane, h("div", { class: "new" }, h("span", { class: "disc" }, icon("list-checks")), h("h1", {}, "New task"), h("p", { class: "quiet" }, "An agent works in a folder of this machine, step by step, and asks before it changes anything."), form));
   if (matchMedia("(hover: hover)").matches && !document.activeElement?.closest("main")) box.focus({ preventScroll: true });
+  models().then((names) => fill(known, names.map((name) => h("option", { value: name }))), () => {}); // names can be typed all the same
   return { id: null, leave() {}, update() {} };
 }
 

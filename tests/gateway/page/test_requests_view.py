@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import urllib.error
 import urllib.request
 from datetime import UTC, datetime, timedelta
@@ -101,7 +100,6 @@ def test_requests_are_chosen_and_older_ones_loaded(page: Any, place: Place) -> N
     send(place, "fail")
     send(place, "hi again")
     expect(rows(page)).to_have_count(there + 1)
-    expect(page.locator("datalist option").first).to_have_attribute("value", re.compile(":"))
     page.get_by_label("Model").fill("openai:gpt-4.1")
     page.get_by_label("Model").press("Enter")
     expect(page.get_by_text("No request matches these filters")).to_be_visible()
