@@ -123,7 +123,7 @@ class Admin {
     ];
     return [
       h("th", { scope: "row" }, h("span", { class: "name" }, key.name, key.admin ? [" ", badge("admin", "accent", "shield")] : null), h("code", { class: "quiet" }, key.id)),
-      [badge(key.status, TONES[key.status]), h("span", { class: "quiet" }, `since ${ago(key.created_at)}`)],
+      [badge(key.status, TONES[key.status]), h("span", { class: "quiet" }, `issued ${ago(key.created_at)}`)],
       owner.join(", ") || h("span", { class: "quiet" }, "nobody"),
       caps(key.caps) ?? h("span", { class: "quiet" }, "no cap"),
       used ? [h("a", { href: `${address("requests")}?key=${encodeURIComponent(key.id)}` }, plural(used.requests, "request")), h("span", { class: "quiet" }, money(used.cost_usd))] : h("span", { class: "quiet" }, "none"),

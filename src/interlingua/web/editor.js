@@ -141,18 +141,23 @@ function remark(text, line, own) {
 
 /** The text as nodes with colours, and the places of marks in a `mark`. @param {string} text  @param {Mark[]} marks */
 function coloured(text, marks) {
-  const plain = text.length > COLOURED;
+  const paint = painter(text);
   const out = [];
   let at = 0;
   for (const mark of marks) {
     if (mark.start < at) continue; // inside the one before
-    out.push(...(plain ? [text.slice(at, mark.start)] : tokens(text.slice(at, mark.start))));
+    out.push(...paint(text.slice(at, mark.start)));
     const inner = text.slice(mark.start, mark.end);
-    out.push(h("mark", { class: mark.tone, "data-mark": mark.id }, plain ? inner : tokens(inner)));
+    out.push(h("mark", { class: mark.tone, "data-mark": mark.id }, paint(inner)));
     at = mark.end;
   }
-  out.push(...(plain ? [text.slice(at)] : tokens(text.slice(at))));
+  out.push(...paint(text.slice(at)));
   return out;
+}
+
+/** What gives parts of a text their colours; a long one has none. @param {string} text */
+export function painter(text) {
+  return text.length > COLOURED ? (/** @type {string} */ part) => [part] : tokens;
 }
 
 /** @param {string} text */

@@ -4,6 +4,7 @@
 import { ask } from "./api.js";
 import { differences } from "./differences.js";
 import { fill, h } from "./dom.js";
+import { painter } from "./editor.js";
 import { lossLine } from "./lossline.js";
 
 /** Where a conversion is shown. `convert(request)` asks for one and shows it. */
@@ -24,7 +25,7 @@ export function outcome() {
   };
   const show = ({ text, losses, target }) => {
     const count = losses.length === 1 ? "1 loss" : `${losses.length} losses`;
-    fill(result, text);
+    fill(result, painter(text)(text));
     fill(canonical);
     fill(head, losses.length ? `${count} in ${target}` : `Nothing is lost in ${target}.`);
     fill(list, losses.map((loss) => lossLine(loss, () => find(loss))));
@@ -70,6 +71,7 @@ function named(title, body) {
 export function marked(text, losses) {
   const inside = [];
   const places = nearest(text, losses);
+  const paint = painter(text);
   const line = (whole) => {
     const words = whole.trim().replace(/,$/, "");
     if (words === "}" || words === "]") {
@@ -79,9 +81,9 @@ export function marked(text, losses) {
     const [path, value] = placed(words, inside.at(-1));
     if (value === "{" || value === "[") inside.push({ path, list: value === "[", next: 0 });
     const here = places.get(path) ?? [];
-    if (!here.length) return `${whole}\n`;
+    if (!here.length) return [...paint(whole), "\n"];
     const why = [...new Set(here.map((loss) => loss.kind))].join(", ");
-    return [h("mark", { "data-path": path, tabindex: -1 }, `${whole}  ← ${why}`), "\n"];
+    return [h("mark", { "data-path": path, tabindex: -1 }, paint(whole), `  ← ${why}`), "\n"];
   };
   return text.split("\n").flatMap(line);
 }
