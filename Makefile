@@ -80,10 +80,12 @@ $(BROWSER): $(DEV)
 	$(BIN)/python -m tests.gateway.page.install
 	touch $@
 
-# The page in a real browser. Installing one needs root.
+# The page in a real browser: every view in every way, and 5,000 scripts in every field. Installing a
+# browser needs root.
 page: $(DEV)
 	$(BIN)/python -m tests.gateway.page.install --needed
-	INTERLINGUA_PAGE=1 $(BIN)/python -m pytest -q tests/gateway/page
+	INTERLINGUA_PAGE=1 $(BIN)/python -m pytest -q tests/gateway/page tests/web
+	$(BIN)/python -m tests.gateway.page.attack
 
 # Pictures of the page for docs/page.md.
 screenshots: $(DEV)
