@@ -153,6 +153,8 @@ def test_lines_of_a_view_are_converted(tmp_path: Path) -> None:
 def test_what_no_format_fits_says_what_is_wrong_with_the_nearest() -> None:
     with pytest.raises(il.DetectError, match=r"messages\[0\].role: expected .*, found 'usr'"):
         il.detect({"messages": [{"role": "usr", "content": "Hi"}]})
+    with pytest.raises(il.DetectError, match="pass source='openai-chat'"):
+        il.detect({"model": "gpt-5", "messages": []})
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,7 @@ def test_a_model_that_the_target_does_not_serve_is_named_first() -> None:
         ({"model": "models/gemini-2.5-pro"}, {"to": "cohere"}, "foreign_model"),
         ({"model": "us.anthropic.claude-sonnet-4-6-v1:0"}, {"to": "gemini"}, "foreign_model"),
         ({"model": "gpt-5"}, {"to": "mistral"}, "foreign_model"),
+        ({"model": "gpt-5"}, {"to": "perplexity"}, "foreign_model"),
         ({"model": "claude-sonnet-4-6"}, {"to": "openai"}, "foreign_model"),
         ({"model": "openai:gpt-5"}, {"to": "deepseek"}, "foreign_model"),
         ({"model": "openai/gpt-oss-120b"}, {"to": "groq"}, None),

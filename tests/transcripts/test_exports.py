@@ -123,7 +123,7 @@ def test_it_goes_on_in_an_agent_and_home(name: str, tmp_path: Path) -> None:
     assert _texts(transcripts.read(tmp_path / "there.jsonl")) == _texts(arrived)
     transcripts.write(arrived, tmp_path / "home.json", name)
     assert (tmp_path / "home.json").read_bytes() == path.read_bytes()
-    with pytest.raises(TranscriptError, match="is read-only"):
+    with pytest.raises(TranscriptError, match="can be read, but not written"):
         transcripts.write(arrived.replace(origin=None), tmp_path / "new.json", name)
 
 

@@ -139,7 +139,7 @@ def test_a_thread_goes_on_elsewhere(tmp_path: Path) -> None:
     transcripts.write(arrived, tmp_path / "there.jsonl", "pi")
     there = transcripts.read(tmp_path / "there.jsonl")
     assert [m.text for m in there.messages] == [m.text for m in arrived.messages]
-    with pytest.raises(TranscriptError, match="is read-only"):
+    with pytest.raises(TranscriptError, match="can be read, but not written"):
         transcripts.write(arrived.replace(origin=None), tmp_path / "new.db", "llm")
 
 

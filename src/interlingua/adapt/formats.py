@@ -270,11 +270,12 @@ def _unknown(parsed: Any) -> str:
     """The message for JSON that fits no format: what was found, and what to do."""
     keys = [key for key in _MESSAGE_KEYS if isinstance(parsed, dict) and key in parsed]
     if keys:
-        likely: Kind = "response" if keys[0] in _ANSWER_KEYS else "request"
+        likely, kind = _MESSAGE_KEYS[keys[0]], "response" if keys[0] in _ANSWER_KEYS else "request"
         try:
-            read(parsed, _MESSAGE_KEYS[keys[0]], likely)
+            read(parsed, likely, kind)
         except InterlinguaError as error:
             return f"no format matches this JSON: {error}; pass source= if you know the format"
+        return f"no format matches this JSON for certain; pass source={likely!r} if it is that one"
     return f"{NO_CONVERSATION}; pass source= if you know the format"
 
 

@@ -333,6 +333,7 @@ _VENDORS = {
     "Meta": ("llama",),
     "Mistral": ("mistral", "mixtral", "codestral", "magistral", "ministral", "devstral"),
     "OpenAI": ("gpt-", "chatgpt", "o1", "o3", "o4", "codex"),
+    "Perplexity": ("sonar",),
     "Qwen": ("qwen", "qwq"),
     "xAI": ("grok",),
 }
@@ -353,6 +354,7 @@ _SERVING_AT = {
     "deepseek": ("DeepSeek", "deepseek-chat"),
     "mistral": ("Mistral", "mistral-large-latest"),
     "openai": ("OpenAI", "gpt-5"),
+    "perplexity": ("Perplexity", "sonar-pro"),
     "xai": ("xAI", "grok-4"),
 }
 """The same of providers that speak the dialects of many."""

@@ -66,8 +66,8 @@ def list_(limit: int, as_json: bool, address: str | None) -> None:
         Column("id", "cyan", narrow_last=True),
         Column("name", shrink=True),
         Column("messages", right=True),
-        Column("model", "green", shrink=True, wide=100),
-        Column("changed (UTC)", "dim", wide=60),
+        Column("model", "green", shrink=True, wide=120),
+        Column("changed (UTC)", "dim", wide=90),
     ]
     show_table(columns, [_row(row) for row in rows])
     if more:

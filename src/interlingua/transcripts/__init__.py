@@ -167,7 +167,7 @@ def draft(transcript: Transcript, format: str, name: str | None = None) -> Made:
         }
         return Made({name: own_files[main], **renamed}, Report(to.name))
     if to.write is None:
-        raise TranscriptError(name, f"{to.name} is read-only")
+        raise TranscriptError(name, f"files of {to.title} can be read, but not written")
     for message in transcript.messages:
         if message.role not in _ROLES:
             raise TranscriptError(

@@ -169,9 +169,10 @@ _AT: dict[str, str] = {
 }
 _SETTINGS = {name: frozenset(words.split()) for name, words in _AT.items()}
 """The keys of a body, and of a message in it, that each host documents beside the usual ones: the
-types of the packages `openai` 3.49.0, `mistralai` 3.7.0, `groq`, `together` 3.1.1, `fireworks-ai`
-1.2.30, `cerebras-cloud-sdk` 1.91.0 and `perplexityai` 0.46.1, the API references of the others, and
-what they were recorded to take (read 2026-11)."""
+types of the packages `openai` 3.49.0, `mistralai` 3.7.0, `groq` 1.7.0, `together` 3.1.1,
+`fireworks-ai` 1.2.30, `cerebras-cloud-sdk` 1.91.0 and `perplexityai` 0.46.1, each compared key by
+key with the chat request of its package (2026-11-19); of xAI (docs.x.ai, and `xai-sdk` 1.21.0) and
+DeepSeek (api-docs.deepseek.com) the API references; and what they were recorded to accept."""
 _KNOWN = frozenset[str]().union(*_SETTINGS.values()) - _SETTINGS["usual"] - {"provider"}
 """Keys that no host is known to have are passed on. So is `provider`, which says who may see the
 data: a host that does not have it has to refuse the request."""
