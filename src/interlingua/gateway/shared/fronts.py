@@ -125,7 +125,9 @@ def _match(path: str) -> Match | None:
 
 _TWICE = re.compile(r"/v\d(?:beta\d*)?(?=/(?:v\d|api/|model/|anthropic/))")
 """The version in a base URL in front of the one that the SDK writes itself."""
-_HOST = re.compile(r"/openai/deployments/(?P<model>[^/]+)(?=/)|/openai/v1(?=/)|/openai(?=/responses)")
+_HOST = re.compile(
+    r"/openai/deployments/(?P<model>[^/]+)(?=/)|/openai/v1(?=/)|/openai(?=/responses)"
+)
 """Where Azure and Groq have OpenAI's API, before its own paths."""
 
 
