@@ -50,7 +50,7 @@ class Table(Generic[R]):
         infos = [info for info in msgspec.structs.fields(row) if info.name not in {*without}]
         self.fields = tuple([info.name for info in infos])
         self._is_whole = self.fields == row.__struct_fields__
-        self._get = attrgetter(*self.fields)
+        self._get = msgspec.structs.astuple if self._is_whole else attrgetter(*self.fields)
         self._json: set[str] = set()
         self._writers: list[tuple[int, Callable[[Any], Any], bool]] = []
         self._readers: list[tuple[int, int, Callable[[Any], Any], Any]] = []

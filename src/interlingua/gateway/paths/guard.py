@@ -22,6 +22,9 @@ _MOST = 256
 """Names that were looked at and found good, and are not looked at again."""
 _LOCAL = frozenset({"localhost"})
 _ELSEWHERE = frozenset({b"cross-site", b"same-site"})
+_LOOKED_AT = frozenset(
+    {b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"transfer-encoding"}
+)
 _VERSIONS = frozenset({"1.0", "1.1"})
 
 
@@ -62,6 +65,8 @@ class Guard:
         origins: list[bytes] = []
         site = mode = b""
         for name, value in scope["headers"]:
+            if name not in _LOOKED_AT:
+                continue
             if name == b"host":
                 hosts.append(value)
                 if value not in self._good and not self._is_ours(value):
@@ -85,7 +90,7 @@ class Guard:
         if len(hosts) != 1:
             return 400, "bad_host", "exactly one Host header is required"
         is_foreign = site in _ELSEWHERE and mode != b"navigate" and not origins
-        if is_foreign or not all(self._may_ask(origin, hosts[0]) for origin in origins):
+        if is_foreign or (origins and not self._may_all_ask(origins, hosts[0])):
             return (
                 403,
                 "origin_not_allowed",
@@ -103,6 +108,9 @@ class Guard:
         if good and len(self._good) < _MOST:
             self._good.add(value)
         return good
+
+    def _may_all_ask(self, origins: list[bytes], host: bytes) -> bool:
+        return all(self._may_ask(origin, host) for origin in origins)
 
     def _may_ask(self, value: bytes, host: bytes) -> bool:
         """Our own page may, which has come from the host that it asks; and those that are named."""

@@ -156,11 +156,13 @@ def plainly(dialect: str, body: bytes) -> Most | None:
         request: PlainRequest = decoder.decode(body)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
-    answers = 1 if request.n is None else request.n
-    limits = [limit for limit in request.limits() if limit is not None]
-    if answers < 1 or any(limit < 1 for limit in limits):
-        return None
-    return Most(len(body) // 2, max(limits, default=None), answers)
+    answers, output = 1 if request.n is None else request.n, None
+    for limit in request.limits():
+        if limit is not None:
+            if limit < 1:
+                return None
+            output = limit if output is None or limit > output else output
+    return Most(len(body) // 2, output, answers) if answers >= 1 else None
 
 
 # All others

@@ -98,7 +98,7 @@ class Place(NamedTuple):
 
 def may_name_files(body: bytes) -> bool:
     """Whether there may be a member `file_id` or `file_ids`, in whatever spelling."""
-    return contains(body, b"file_id") or contains(body, b"\\u00")
+    return contains(body, b"file_id") or (b"\\" in body and contains(body, b"\\u00"))
 
 
 async def _any_files(body: bytes, tenant: str) -> None:
