@@ -286,7 +286,6 @@ def request_row(
     arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
     target, principal, report = decision.target, arrival.principal, decision.report
     losses = 0 if report is None else len(report.entries and report.losses)
-    stored = report is not None and bool(report.entries) and is_reported(report)
     first, stop = outcome.first_byte_ms, outcome.stop_reason
     return RequestRow(  # by position: so many names would take twenty times as long
         arrival.id,
@@ -312,7 +311,7 @@ def request_row(
         _usage(outcome.usage, cost, None if target is None else target.model, prices),
         losses,
         _tries(exchange),
-        report_of(exchange) if with_report and stored else None,
+        report_of(exchange) if with_report and report is not None and is_reported(report) else None,
         None if outcome.cache is None else msgspec.to_builtins(outcome.cache),
     )
 
