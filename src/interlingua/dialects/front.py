@@ -98,8 +98,8 @@ def _object(body: bytes) -> Wire:
 
 
 class MessagesWrapping(Wrapping):
-    """A request of the Messages API whose model and stream are said by its path, and its version
-    and betas by its body."""
+    """A request of the Messages API with model and stream in its path, and version and betas in
+    its body."""
 
     names_model = True
 
@@ -298,14 +298,14 @@ class NamedEnding(Ending):
 
 
 class Filler:
-    """Puts members into answers that the API promises although there is nothing to say in them.
-    `request` is its body, of which some APIs repeat a part."""
+    """Adds members to answers that the API promises even when they are empty. `request` is the
+    body, of which some APIs repeat a part."""
 
     def __init__(self, request: bytes) -> None:
         pass
 
     def whole(self, wire: Wire) -> Wire:
-        """An answer with all that is promised; what it says itself stays."""
+        """The answer with all promised members; those that it has are not changed."""
         return wire
 
     def frames(self, data: bytes) -> bytes:
@@ -391,7 +391,7 @@ class Front(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     speaks: bytes | None = None
     """Byte patterns of a stream that has begun to answer, if it may end without that."""
     texts: bytes = b"text"
-    """The members that say something in a stream, each thing once: a pattern."""
+    """A pattern for the members that carry content in a stream, each content once."""
     peek: Callable[[bytes], Peek | None] | None = None
     """Reads the usual answer no further than has to be."""
     plain: msgspec.json.Decoder[Any] | None = None

@@ -43,15 +43,15 @@ def _report_arguments(block: Any, recorder: LossRecorder) -> None:
 
 
 def report_repaired(message: Message, recorder: LossRecorder) -> None:
-    """Arguments that were read although they were no strict JSON; a diagnostic of the message says
-    that there are some."""
+    """Reports arguments that were recovered from text that is not strict JSON, if a diagnostic
+    of the message names any."""
     for block in message.content if message.metadata.diagnostics else ():
         if type(block) is ToolUseBlock and block.input:
             report_recovered(block, recorder)
 
 
 def _read_caller(value: Any) -> Reading:
-    """The model itself calls anyway."""
+    """Reads who calls: empty for the model itself."""
     match value:
         case {"type": "direct", **more} if not more:
             return {}
@@ -180,7 +180,7 @@ def _read_content(part: Wire, scope: Scope, preserved: Preserved) -> tuple[Any, 
 
 
 def read_hosted_result(part: Wire, scope: Scope) -> ToolResultBlock:
-    """A result object that says by its type that it failed; some hosts have a flag as well."""
+    """Reads a result object whose type names the failure; some hosts also set a flag."""
     preserved = Preserved(spelling={"type": part["type"]})
     flag, inner = preserved.may_take(part, "is_error", bool), part.get("content")
     if flag is not None:

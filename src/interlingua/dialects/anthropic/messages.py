@@ -164,7 +164,7 @@ def _report_media_type(block: Media, source: Wire, recorder: LossRecorder) -> No
     if block.media_type is None or source.get("media_type") == block.media_type:
         return
     if block.source.kind == "base64" and "url" in source:
-        return  # a data URL, which says it
+        return  # a data URL contains its type
     if "media_type" in source:
         recorder.lost(
             block, "media_type", because("sent_as", value=tables.PLAIN), kind="approximated"
@@ -280,8 +280,8 @@ def _write_media(block: Media, scope: Scope, kind: Kind, recorder: LossRecorder)
 
 
 def _problem(block: Media, scope: Scope, kind: Kind) -> Reason | None:
-    """Why an image or a document cannot be sent, if so. Version 2026-10-21 refuses a document in an
-    assistant turn (its documentation, read 2026-11-15)."""
+    """Why an image or a document cannot be sent; None if it can. Version 2026-10-21 refuses a
+    document in an assistant turn (its documentation, read 2026-11-15)."""
     source = block.source
     if scope is SYSTEM:
         return because("instructions_text_only")
@@ -438,8 +438,8 @@ def read_messages(wire: Wire, tools: list[ToolDefinition], preserved: Preserved)
 
 
 def read_more(turns: list[Any], messages: list[Message], before: Any) -> Iterator[Any]:
-    """Appends the messages of turns that follow others, and yields behind each turn what the next
-    has to be told: its role. Raises for instructions, which may change the tools of a request."""
+    """Appends the messages of further turns; after each turn, yields its role, which the reader
+    of the next turn needs. Raises for instructions, which may change the tools of a request."""
     for turn in turns:
         before = _read_turn([], turn, before, messages)
         if before == "system":
@@ -524,7 +524,7 @@ def _read_system(system: Any, preserved: Preserved) -> list[Message]:
 
 
 def _plain_text(message: Message) -> str | None:
-    """The text of a message that has nothing else to say."""
+    """The text of a message that has no other content or fields."""
     content = message.content
     if len(content) != 1 or message.name is not None or message.metadata is not NO_METADATA:
         return None
@@ -629,8 +629,8 @@ def _write_system(messages: tuple[Message, ...], out: Wire, recorder: LossRecord
 
 
 def _plain_answer(message: Message, silent: dict[int, Raw]) -> list[Wire] | None:
-    """The parts for a turn of the model with signed thinking, text and calls that have nothing else
-    to say; None for all others. `silent` has every `raw` of which nothing is written."""
+    """The parts for an assistant turn that has only signed thinking, text and calls; None for
+    all others. `silent` collects every `raw` of which nothing is written."""
     metadata = message.metadata
     raw = metadata.provider_raw
     if raw is not None and id(raw) not in silent and not _found_silent(raw, silent):

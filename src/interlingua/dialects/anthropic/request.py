@@ -178,7 +178,7 @@ def _write_format(options: Any, config: Wire, recorder: LossRecorder) -> None:
 
 
 def _read_management(value: Any) -> Reading:
-    """The one edit that compacts; others, and keys that it has beside ours, say more."""
+    """Reads the edit that compacts. Other edits, and unknown keys of this one, are preserved."""
     edits = value.get("edits") if type(value) is dict else None
     found = [e for e in edits if _compacts(e)] if type(edits) is list else []
     if len(found) != 1:
@@ -253,7 +253,8 @@ def read_options(wire: Wire, preserved: Preserved) -> Attrs:
     ) is not None and response_format.schema is None:
         preserved.spelling["schemaless"] = True
     if attrs.get("reasoning") is not None and wire.get("thinking") is None:
-        # Said without thinking, which is another thing here, and fitting cannot tell it otherwise.
+        # An effort without thinking differs from one with it here, and `fit` could not tell the two
+        # apart.
         preserved.spelling["effort"] = "alone"
     return attrs
 
@@ -322,8 +323,8 @@ def _leave_out_refused(options: Options, out: Wire, spelling: Wire, recorder: Lo
 
 
 def finish_options(options: Options, out: Wire, spelling: Wire, recorder: LossRecorder) -> None:
-    """What can be said only when all of a body is there: the format where the wire had it, and that
-    a limit was said which nobody gave."""
+    """Finishes what needs the whole body: puts the format where the wire had it, and notes a
+    limit that was filled in."""
     if "output_format" in spelling:
         _without_config(out, spelling["output_format"])
     limit = out.get("max_tokens")
@@ -369,8 +370,8 @@ def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:
 def _read_model(
     wire: Wire, model: str | None, stream: bool | None, attrs: Wire, preserved: Preserved
 ) -> str | None:
-    """Hosts other than Anthropic say model and streaming in the URL, the version in the body. Where
-    a body has them not, nothing tells that they are not to be written (`$form.url`)."""
+    """Hosts other than Anthropic have model and streaming in the URL, and the version in the
+    body. `$form.url` records that a body had no such members, so that none are written."""
     name, in_url = preserved.may_take(wire, "model", str), []
     if "model" not in wire and (model is not None or "anthropic_version" in wire):
         in_url.append("model")
@@ -383,8 +384,8 @@ def _read_model(
 
 
 def _read_thread(wire: Wire, preserved: Preserved) -> Continues | None:
-    """A conversation that the service keeps, and the message to go on from. That it is this
-    service's message only the wire tells (`$form.thread`)."""
+    """Reads a conversation stored by the service, and the message from which it continues.
+    `$form.thread` records that the message id belongs to this service."""
     thread = preserved.may_take(wire, "thread", dict)
     if thread is None:
         return None

@@ -314,8 +314,8 @@ def write_error(response: Response, error: ProviderError, recorder: LossRecorder
 
 
 def _read_diagnosis(wire: Any) -> CacheDiagnosis | None:
-    """The cache diagnosis in `diagnostics`; None if no field can hold it. Its null means that there
-    is none yet."""
+    """The cache diagnosis in `diagnostics`; None if no field can hold it. A null in the wire is
+    a diagnosis that is still pending."""
     if type(wire) is not dict or list(wire) != ["cache_miss_reason"]:
         return None
     match wire["cache_miss_reason"]:
@@ -333,7 +333,7 @@ def _read_diagnosis(wire: Any) -> CacheDiagnosis | None:
 
 
 def _write_diagnosis(message: Message, found: CacheDiagnosis, recorder: LossRecorder) -> Any:
-    """The member `diagnostics`; null for a hit, since it says only what was missed."""
+    """The member `diagnostics`; null for a hit, since it describes misses only."""
     match found.outcome:
         case "hit":
             recorder.lost(message, _DIAGNOSIS, because("cache_hit_unstated"))
@@ -495,8 +495,8 @@ def _model(metadata: MessageMetadata) -> str:
 
 
 def _leave_out(out: Wire, metadata: MessageMetadata, own_raw: Wire) -> None:
-    """Removes members that the wire did not have, or restores its spelling, unless a field says
-    otherwise."""
+    """Removes members that the wire did not have, or restores their spelling, unless a field has
+    changed."""
     spelling = spelling_in(own_raw)
     fields: Wire = {
         "id": metadata.response_id,

@@ -165,7 +165,7 @@ class StreamReader(NumberedReader[ResponseBuilder]):
         if self._failed:
             return []
         wire = json_of(frame, WHAT, "type", _STEPS)
-        # What is no object comes from servers that speak more than one dialect.
+        # servers that serve several dialects may send values that are not objects
         kind = wire.get("type") if type(wire) is dict else None
         if self._is_over() and kind != "message_start":
             return []
@@ -309,7 +309,7 @@ def _unwrapped(frame: Frame) -> Frame:
             kind = json_decode(text).get("type")
             return Frame(kind if type(kind) is str else None, text)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return frame  # which the reader will have something to say about
+        return frame  # the reader reports the error
     kind = _ERRORS.get((frame.event or "").lower())
     if kind is None:
         return frame

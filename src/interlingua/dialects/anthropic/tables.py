@@ -126,8 +126,8 @@ STATUS_ERRORS: dict[tuple[ErrorKind, int | None], str] = {
 }
 """The words for kinds with these HTTP statuses."""
 OVERFLOW = re.compile(r"\b(context|tokens)\b")
-"""An `invalid_request_error` that speaks of these is a prompt that does not fit (recorded answers,
-read 2026-11)."""
+"""An `invalid_request_error` that mentions one of these words means a prompt that is too long
+(recorded answers, read 2026-11)."""
 
 DEFAULT_MAX_TOKENS = 4096
 DEFAULT_ID = "msg_unknown"
@@ -164,7 +164,7 @@ PLAIN = "text/plain"
 MARKERS = frozenset(
     {"tool_addition", "tool_removal", "fallback", "mcp_tool_listing", "browser_state"}
 )
-"""Parts that tell the service something and say nothing to anybody else."""
+"""Parts that are signals to the service and have no content for other dialects."""
 CHANGES: dict[str, str] = {"tool_addition": "tools_added", "tool_removal": "tools_removed"}
 """Parts of a system turn that name a tool, and the field of `Changes` that names it."""
 BETA_HEADER = "anthropic-beta"
@@ -184,7 +184,7 @@ BETAS: dict[str, str] = {
     "advisor_20260301": "advisor-tool-2026-03-01",
     "task_budget": "task-budgets-2026-03-13",
 }
-"""The betas that what a request says needs (`anthropic` 2.8.0, read 2026-11)."""
+"""The betas that the content of a request requires (`anthropic` 2.8.0, read 2026-11)."""
 REFERENCES: dict[str, str] = {"tool_reference": "name", "mcp_toolset_reference": "server_name"}
 """How a tool is named there, and by which key."""
 
@@ -242,8 +242,8 @@ PIECES: dict[str, tuple[str, str]] = {
     "compaction": ("compaction_delta", "content"),
     "tool_use": ("input_json_delta", "partial_json"),
 }
-"""How a part goes on in a stream: the type of a delta, and its key. Calls go on alike, whoever runs
-them; all that are not in it come whole."""
+"""How parts continue in a stream: the type of a delta, and its key. Calls continue alike,
+whether the client or the service runs them; parts without an entry arrive whole."""
 
 
 _KEYS = ("system", "anthropic_version", "output_config")
@@ -280,7 +280,7 @@ def _blocks(data: Wire) -> bool:
 
 
 BODIES: dict[Kind, Holds] = {"request": _anthropic_messages_there, "response": _message_there}
-"""Whether there is something that could be the conversation."""
+"""Whether a body has a member that could hold the conversation."""
 
 SIGNS = (
     Sign("request", 1, "messages with roles", with_roles),

@@ -34,12 +34,12 @@ from interlingua.model.reasons import because
 
 
 class Scope(NamedTuple):
-    """The position of parts. `holds` is None if everything is as the service made it."""
+    """The position of parts. `holds` is None where every kind of block may occur."""
 
     name: str
     holds: frozenset[str] | None
     is_models: bool = False
-    """Whether it is the model that speaks there."""
+    """Whether the parts belong to an assistant turn."""
 
 
 SYSTEM, USER, RESULT, HOSTED, SOURCE = (
@@ -90,20 +90,21 @@ def read_part(part: Any, scope: Scope) -> Block:
 
 
 def _oddly(block: Block) -> Block:
-    """The block, marked as standing where the writer would not put it."""
+    """Marks the block as one that the writer would not put at this position."""
     own_raw = raw_of(NAME, block.raw)
     spelling = {**spelling_of(NAME, block.raw), "odd": True}
     return block.replace(raw={NAME: {**own_raw, "$form": spelling}})
 
 
 def is_odd(raw: Raw | None) -> bool:
-    """Whether the wire had this in spite of what its documentation says: reading it again, nothing
-    would tell that it may be written."""
+    """Whether the wire had this part although the documentation forbids it, so that it may be
+    written again."""
     return raw is not None and spelling_of(NAME, raw).get("odd") is True
 
 
 def is_silent(raw: Raw | None) -> bool:
-    """Whether a `raw` has nothing to be written here, or to be reported: the spelling of others."""
+    """Whether a `raw` has nothing to write or report here: it is empty, or only the spelling of
+    other dialects."""
     if raw is not None:
         for name, rest in raw.items():
             if name == NAME or type(rest) is not dict or len(rest) != 1 or "$form" not in rest:
@@ -153,7 +154,7 @@ def write_content(
 
 
 def string_of(parts: list[Wire]) -> str | None:
-    """The text that parts come to where a string can say them."""
+    """The joined text of the parts, if one string can express them."""
     if len(parts) == 1 and len(parts[0]) == 2 and parts[0].get("type") == "text":
         text = parts[0].get("text")
         return text if type(text) is str else None
@@ -169,7 +170,7 @@ def write_unknown(block: UnknownBlock, scope: Scope, recorder: LossRecorder) -> 
 
 
 def reader(cls: Callable[..., Block], table: Table) -> Callable[[Wire, Scope], Block]:
-    """Reads a part of which its table says all."""
+    """Returns a reader for parts that a table describes completely."""
     return lambda part, _: table.read_value(cls, part, NAME)
 
 
@@ -287,8 +288,8 @@ def _write_citations(block: TextBlock, scope: Scope, recorder: LossRecorder) -> 
 
 
 def write_citation(citation: Citation, recorder: LossRecorder, answering: bool) -> Wire | None:
-    """None for those of others: places in documents, and opaque indexes, cannot be made up. In an
-    answer nobody checks the index: a client is shown the page."""
+    """None for citations of other vendors whose document positions or opaque indexes cannot be
+    constructed. In an answer the index is not checked: the client is shown the page."""
     kind = raw_of(NAME, citation.raw).get("type")
     if type(kind) is str:
         table = _CITATIONS.get(kind, _ANY_CITATION)

@@ -83,7 +83,8 @@ def _own(kind: str) -> tuple[str, Table]:
 
 def _read_own(wire: Wire, kind: str) -> ToolDefinition:
     key, table = _own(kind)
-    preserved = Preserved(spelling={"own": True})  # so that it is known for ours wherever it goes
+    # other dialects recognise it by this as a tool that Anthropic defines
+    preserved = Preserved(spelling={"own": True})
     name = preserved.may_take(wire, key, str)
     if name is None:
         preserved.mark_absent(key)
@@ -196,7 +197,7 @@ class Changing:
         else:
             return False
         if name is None or field is None or all(tool.name != name for tool in self.tools):
-            return False  # the service alone knows what it is
+            return False  # only the service knows the type of this tool
         if rest := {key: item for key, item in part.items() if key not in _PART}:
             self.preserved.rest.setdefault(PARTS_KEY, {})[str(len(self._parts))] = rest
         self._names[field].append(name)

@@ -107,8 +107,8 @@ def _write_texts(block: Any, recorder: LossRecorder) -> list[Wire]:
 
 
 def _format(formats: TwoWay[str, str], is_document: bool = False) -> Field:
-    """The media type. A format that is not in the table stays what it is; media that came without
-    a type are told by how their data begins."""
+    """The media type. A format without an entry in the table is preserved; media without a type
+    are recognised by their first bytes."""
 
     def read(value: Any) -> Reading:
         media_type = formats.words.get(require(value, str))
@@ -290,7 +290,7 @@ def _misfit(block: Any, out: Wire, own_raw: Wire) -> Reason | None:
 
 
 def _is_found(block: Any) -> bool:
-    """Whether a search result says all of this document."""
+    """Whether a search result can express the whole document."""
     if type(block) is not DocumentBlock or block.source.kind != "blocks":
         return False
     found = block.name and block.title and not (block.context or block.media_type)

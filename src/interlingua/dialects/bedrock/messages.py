@@ -1,6 +1,6 @@
 """Messages: turns and instructions are lists of parts, results are messages of their own.
 
-A part is an object with one key that says its kind; a `cachePoint` is a part of its own on the
+A part is an object with one key that names its kind; a `cachePoint` is a part of its own on the
 wire, and the `cache` of the block before it in the model."""
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def read_json(value: Any) -> TextBlock:
 
 
 def _json_of(text: str) -> Wire | None:
-    """The part for a text that was read from a `json` part, as long as it still says one."""
+    """The `json` part for a text that was read from one, if the text is still JSON."""
     try:
         value = msgspec.json.decode(text)
         if msgspec.json.encode(value).decode() == text:
@@ -244,7 +244,7 @@ def read_part(part: Any, readers: dict[str, Reader] | None = None) -> Block:
 
 
 def _with_beside(block: Block, part: Wire, key: str) -> Block:
-    """The block with the keys that stand beside the one that says its kind."""
+    """The block with the keys beside the one that names the part's kind."""
     beside = {name: item for name, item in part.items() if name != key}
     own_raw = raw_of(NAME, block.raw)
     if beside.keys() == {"type"}:  # as other vendors spell a part
@@ -276,7 +276,7 @@ def write_part(block: Block, recorder: LossRecorder, answer: bool) -> Wire | Non
 
 
 def _beside(part: Wire, raw: Raw) -> Wire:
-    """The part, with the keys that stood beside the one that says its kind."""
+    """The part with the preserved keys beside the one that names its kind."""
     own_raw = raw_of(NAME, raw)
     for preserved in (own_raw.get("$beside"), spelling_in(own_raw).get("beside")):
         if type(preserved) is dict:
@@ -382,7 +382,7 @@ def _read_turn(
         if not blocks:
             preserved.keep_respelled(
                 "content", []
-            )  # a message without blocks says nothing as a rule
+            )  # as a rule, a message without blocks has no content to report
         _READER.keep_place(turn, before, messages, preserved)
         if role is _SYSTEM:
             blocks, changes = read_changes(blocks, preserved.spelling, tools)

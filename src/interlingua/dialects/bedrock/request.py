@@ -165,7 +165,7 @@ def _keep_others(key: str, config: Wire, known: set[str], preserved: Preserved) 
 
 
 def _read_format(wire: Any, spelling: Wire) -> ResponseFormat | None:
-    """The schema is JSON in a text; a format that says more than we know stays as it is."""
+    """Reads a schema, which is JSON in a string; a format with unknown members is preserved."""
     match wire:
         case {"structure": {"jsonSchema": {"schema": str(text)} as named}}:
             schema, name, description = _parse(text), named.get("name"), named.get("description")
@@ -255,8 +255,8 @@ def _read_additional(wire: Wire, attrs: Wire, reasoning: Wire, preserved: Preser
 
 
 def _read_thinking(thinking: Any, reasoning: Wire) -> bool:
-    """Whether this is one of the shapes that fields can hold. A budget says by itself that thinking
-    is on; beside an effort, `on` would not be seen any more."""
+    """Whether this is one of the shapes that fields can hold. A budget implies that thinking is
+    on; `on` beside an effort would be lost."""
     is_named = type(thinking) is dict and type(thinking.get("type")) is str
     found = read_thinking(thinking) if is_named else {}
     if not found or thinking_of(Reasoning(**found), QUIET, on="enabled") != thinking:
@@ -280,7 +280,7 @@ def _read_effort(key: str, fields: Wire, reasoning: Wire) -> bool:
         return False
     if word == "none":
         is_free = not reasoning
-    else:  # a second place may name it, without changing what the first said
+    else:  # a second place may name it, but the first one wins
         is_free = "effort" not in reasoning and reasoning.get("mode") != "on"
     if is_free:
         reasoning["effort"] = word
@@ -343,7 +343,7 @@ _ONLY = {"messages"}
 
 
 def read_request(wire: Wire, model: str | None = None, stream: bool | None = None) -> Request:
-    """`model` and `stream` are what the URL says; a `modelId` in the body comes first."""
+    """`model` and `stream` come from the URL; a `modelId` in the body takes precedence."""
     return read_whole(f"{NAME} request", _read, wire, model, stream)
 
 

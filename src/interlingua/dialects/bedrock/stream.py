@@ -143,8 +143,8 @@ def _part_of(block: Block) -> Wire | None:
 
 
 def _streamable(block: Block) -> tuple[str | None, Wire]:
-    """The kind of part by which a stream says a block, and the part; None for one that it cannot
-    say."""
+    """The kind of part that a block has in a stream, and the part; None for a block that cannot
+    be streamed."""
     part = _part_of(block) or {}
     kind = next((key for key in part if key in _STREAMABLE), None)
     return None if isinstance(block, model.UnknownBlock) else kind, part
@@ -170,7 +170,7 @@ def _report_unstreamed(message: Message, recorder: LossRecorder) -> None:
     for block in message.content:
         kind, part = _streamable(block)
         if not part:
-            continue  # nowhere a place, and told of already
+            continue  # no dialect can express it, and the loss is already reported
         if _is_empty(block):
             recorder.dropped(block, because("empty"))
         elif kind is None:
@@ -212,7 +212,8 @@ _PADDING = ("p",)
 """Hides the length of a frame."""
 
 
-# -- an answer while a stream tells it ------------------------------------------------------------
+# -- the answer of a stream
+# -------------------------------------------------------------------------
 
 
 class _Part(OpenPart):
@@ -285,8 +286,8 @@ class _ResponseBuilder(OpenParts[_Part]):
 
 
 class StreamReader(NumberedReader[_ResponseBuilder]):
-    """One stream of Converse. Several messages may follow each other in it. A step gives no events
-    for a frame that says nothing."""
+    """One stream of Converse, which may contain several messages. A step without content gives
+    no events."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -471,8 +472,8 @@ _INSIDE = {"toolUse": "input", "reasoningContent": "text"}
 
 
 def _unwrapped(name: str | None, wire: Any) -> tuple[str | None, Any]:
-    """What a frame is, and its data. Programs that take streams apart say it by a key around the
-    data; a frame without a name is told by its keys."""
+    """The name of a frame, and its data. Programs that dismantle streams wrap the data in a key
+    with that name; a frame without a name is recognised by its keys."""
     if name is not None and _is_kind(name):
         return name, wire
     if type(wire) is not dict:

@@ -1,7 +1,7 @@
 """The words of Converse as data: roles, stop reasons, formats, errors, keys.
 
 Words, limits and patterns are those of the service's own model (`bedrock-runtime` 2023-09-30 in
-botocore 1.44.0, read 2026-11-15) where nothing else is said.
+botocore 1.44.0, read 2026-11-15) unless a remark names another source.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ METADATA_LEGAL = re.compile(r"[a-zA-Z0-9\s:_@$#=/+,\-.]{0,256}")
 MOST_METADATA = 16
 
 EMPTY_ERROR = "The tool failed."
-"""The text of a failed result that says nothing; without one the request is refused (reported by
+"""The text of a failed result without content; without one the request is refused (reported by
 users of several clients, read 2026-11-15)."""
 DEFAULT_TOOL = "tool"
 """The name of a tool of which history has only results without a name. History with calls and no
@@ -235,7 +235,7 @@ NEAR_STREAM_ERRORS: dict[ErrorKind, str] = {
     ErrorKind.AUTH: "ValidationException",
     ErrorKind.NETWORK: "ServiceUnavailableException",
 }
-"""What is said for a kind of error; for one that is not here, `InternalServerException`."""
+"""The exception for each kind of error; for all others, `InternalServerException`."""
 HINTS = hints(
     (
         r"input is too long|tokens? exceed|exceeds? .*(context|maximum length)",
@@ -244,7 +244,8 @@ HINTS = hints(
     (r"security token|access denied|not authorized|don't have access|signature", ErrorKind.AUTH),
     (r"too many (requests|tokens)|throttl|rate exceeded", ErrorKind.RATE_LIMIT),
 )
-"""What a message without a type speaks of; an overflow is found in a `ValidationException` too."""
+"""Words that identify an error message without a type; a `ValidationException` may be an
+overflow, too."""
 
 # `inputTokens` is without what was read from the cache or written to it (documented by AWS, and
 # what clients were mended for; read 2026-11-15), so that the total is no sum of two.
@@ -258,15 +259,15 @@ TWINS: dict[str, str] = {
     "cacheReadInputTokenCount": "cacheReadInputTokens",
     "cacheWriteInputTokenCount": "cacheWriteInputTokens",
 }
-"""Keys by which the service says some counts twice: no part of its model (botocore 1.44.0, read
-2026-11-15), and in recorded traffic."""
+"""Keys under which the service repeats some counts: not in its model (botocore 1.44.0, read
+2026-11-15), but in recorded traffic."""
 
 BEGIN, END, METADATA = "messageStart", "messageStop", "metadata"
 START, DELTA, STOP = "contentBlockStart", "contentBlockDelta", "contentBlockStop"
 FRAMES = frozenset({BEGIN, START, DELTA, STOP, END, METADATA})
 """The names of a stream's frames (`ConverseStreamOutput` in botocore 1.44.0, read 2026-11-15)."""
 EXCEPTION = "Exception"
-"""What the names of frames end with that tell of an error."""
+"""The ending of the names of frames that report an error."""
 FRAME_KEYS = (
     ("delta", DELTA),
     ("start", START),

@@ -48,7 +48,7 @@ TEXT = Table(TextBlock, plain("text", "text", str), _UNSIGNED, silent=("citation
 
 
 def is_plain(block: TextBlock) -> bool:
-    """Whether a text has nothing to say but itself, and perhaps a cache point behind it."""
+    """Whether a text has no fields but its text, and at most a cache point after it."""
     bare = block.raw is None and block.signature is None and block.phase is None
     return bare and not block.citations
 
@@ -196,7 +196,7 @@ def write_citation(citation: Citation, recorder: LossRecorder) -> Wire:
 
 
 def _is_source(document_index: int | None, location: Any) -> bool:
-    """Whether a url goes beside the location, since that says something else."""
+    """Whether the url goes beside the location, since the location names something else."""
     return document_index is not None or (type(location) is dict and "web" not in location)
 
 

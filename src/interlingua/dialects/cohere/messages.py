@@ -434,7 +434,7 @@ def _write_result(block: ToolResultBlock, recorder: LossRecorder) -> Wire:
     own_raw = raw_of(NAME, block.raw)
     content = _write_content(block.content, _RESULT_WRITERS, recorder)
     if block.is_error:
-        # say that a result is a failure
+        # mark the result as a failure
         if content and content[0].get("type") == "text":
             content[0] = {**content[0], "text": ERROR_MARK + content[0]["text"]}
         else:

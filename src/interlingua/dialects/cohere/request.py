@@ -32,7 +32,7 @@ _OF_V1 = frozenset({"message", "chat_history"})
 
 
 def read_request(wire: Wire, model: str | None = None, stream: bool | None = None) -> Request:
-    """The body says model and stream itself; `model` is for one that does not."""
+    """The body contains model and stream; `model` is for a body without one."""
     return read_whole(f"{NAME} request", _read, wire, model)
 
 

@@ -75,8 +75,9 @@ _STREAMED_BEFORE = frozenset({"id", "message", "logprobs"})
 
 
 class ForeignWriter(PieceWriter):
-    """Events in, frames out. One block is open at a time; what others say meanwhile waits.
-    Citations, usage and stop reason are said at the end, and losses are counted there."""
+    """Writes the frames for events of other dialects. One block is open at a time; events of
+    other blocks are queued. Citations, usage and stop reason are written at the end, and losses
+    are counted there."""
 
     def _begin_anew(self) -> None:
         super()._begin_anew()
@@ -477,7 +478,7 @@ class StreamReader:
         return answer, [ev.MessageStart(None, known.get("id"))]
 
     def _begun(self) -> tuple[ResponseBuilder, list[Event]]:
-        """The message, also if it began without saying so."""
+        """The current message; starts one if the stream has not."""
         return self._begin({}) if self._answer is None else (self._answer, [])
 
     def _end(self, wire: Wire) -> list[Event]:

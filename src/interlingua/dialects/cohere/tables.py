@@ -1,8 +1,8 @@
 """The words of Cohere's chat as data: roles, reasons, options, errors, keys.
 
-They are those of the Python package `cohere` 7.3.1 (`cohere.v2.types`, `cohere.types` and what its
-client says of them, read 2026-11-15), unless a remark names another source. The v1 chat (`message`
-and `chat_history` in place of `messages`) is read, and written back as v1; its words are those that
+They are those of the Python package `cohere` 7.3.1 (`cohere.v2.types`, `cohere.types` and the
+docstrings of its client, read 2026-11-15), unless a remark names another source. The v1 chat
+(`message` and `chat_history` in place of `messages`) is read, and written back as v1; its words
 begin with `v1` (`cohere.types`, read 2026-11-18).
 """
 
@@ -51,7 +51,7 @@ TRAITS = Traits(
 ROLES: TwoWay[str, Role] = TwoWay(
     {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
 )
-"""The wire has no `developer`: those are said as `system`."""
+"""The wire has no `developer` role: such messages are sent as `system`."""
 
 STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
     {
@@ -136,7 +136,7 @@ CITED = "TEXT_CONTENT"
 CITED_PLAN = "PLAN"
 """What a citation is of; those of thinking (`THINKING_CONTENT`) stay with the message."""
 COMMENTARY = "commentary"
-"""The phase of a plan: what the model says before it calls tools."""
+"""The phase of a plan: the text before the model calls tools."""
 
 TOOL_FORMAT: dict[str, Any] = {"type": "object", "properties": {}}
 TEXT_FORMAT: dict[str, Any] = {
@@ -162,7 +162,7 @@ HINTS = hints(
     (r"internal (server )?error|unavailable|timed? ?out|overload", ErrorKind.SERVER_ERROR),
     (r"not found|invalid|required|must be|not support|unknown", ErrorKind.INVALID_REQUEST),
 )
-"""What an error is, by its words: most bodies say nothing else."""
+"""The kind of an error by words in its message: most error bodies have no other member."""
 
 
 _STARTS = frozenset({"message-start", "content-start", "content-delta", "tool-plan-delta"})

@@ -140,8 +140,8 @@ def write_image(block: ImageBlock, recorder: LossRecorder) -> Wire | None:
 
 
 def read_document(wire: Any) -> DocumentBlock | UnknownBlock:
-    """One of `documents`, or the document of a result: a text, or data with a text in it. What the
-    data says besides goes with it; data without a text is said as JSON."""
+    """One of `documents`, or the document of a result: a text, or data with a text in it. Other
+    members of the data are preserved; data without a text becomes JSON text."""
     if type(wire) is str:
         return DocumentBlock(Source("text", wire), PLAIN, raw={NAME: {"$form": {"bare": True}}})
     data = require(wire, dict).get("data")
@@ -255,8 +255,8 @@ _TEXT_KEYS = frozenset({"type", "text"})
 _WRITTEN_TEXT = frozenset({"text", "citations", "raw"})
 _WRITTEN_OF_PLAN = frozenset({"text", "citations", "phase"})
 _ALONE = {NAME: {"$form": {"alone": True}}}
-"""A plan without calls. No text of another dialect becomes one: the wire says it is of a message
-with calls (`cohere` 7.3.1, read 2026-11-15)."""
+"""Marks a plan without calls. Text of other dialects never becomes one: on this wire a plan
+belongs to a message with calls (`cohere` 7.3.1, read 2026-11-15)."""
 
 
 def read_text(part: Wire) -> TextBlock:
@@ -358,7 +358,7 @@ def read_call(
     new_id = synthetic_tool_id(origin, ordinal, wire["function"]["name"])
     attrs = read_named(wire, CALL, preserved, new_id, found)
     if not wire.get("id"):
-        preserved.spelling["made"] = new_id  # reading again cannot tell that the wire had none
+        preserved.spelling["made"] = new_id  # records that the wire had none
     return ToolUseBlock(**attrs, raw=preserved.raw(NAME))
 
 
@@ -421,8 +421,8 @@ def target_of(wire: Any) -> int | str | None:
 
 
 def read_citation(wire: Any, text: str) -> Citation:
-    """A citation of this text. A piece that stands elsewhere in it than is said, or is not said,
-    keeps its spelling: others have no word for it."""
+    """A citation of this text. A passage without a position, or one that is not at its position,
+    is preserved as spelled: other dialects cannot express it."""
     preserved = Preserved()
     cited = Cited(**CITATION.read(require(wire, dict), preserved))
     if cited.text != _piece(text, cited.start, cited.end):

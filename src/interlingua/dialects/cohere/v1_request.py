@@ -482,7 +482,7 @@ class Writing:
         }
 
     def is_implied(self, message: Message, results: list[Message]) -> bool:
-        """Whether the results say all that a message does."""
+        """Whether the results imply everything that the message contains."""
         if "implied" not in spelling_of(NAME, message.metadata.provider_raw):
             return False
         answered = {

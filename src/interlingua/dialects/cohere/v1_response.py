@@ -212,7 +212,7 @@ _CITED: dict[str, tuple[str, ...]] = {
     "title": ("title",),
     "cited_text": ("snippet", "text"),
 }
-"""The fields of a citation, and the keys of a document that say them."""
+"""The fields of a citation, and the keys of a document that hold them."""
 _COUNTED = {"prompt_tokens": "input_tokens", "response_tokens": "output_tokens"}
 """The counts of `token_count`, which older answers have where `meta` has no tokens (recorded
 answers, read 2026-11-18)."""

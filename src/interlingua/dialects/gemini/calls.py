@@ -1,9 +1,9 @@
 """Calls and results: of the client's functions, and of tools that Google runs.
 
-Ids are optional on this wire. A call without one gets an id made of its place, which is not written
-back; a result without one answers the first open call of its name, and is written without one again
-(`paired`). Further spelling words: `kind`, the key of a part whose tool is not known, and `said`,
-how a result's text becomes an object again."""
+Ids are optional on this wire. A call without one gets an id made of its place, which is not
+written back; a result without one answers the first open call of its name, and is written
+without one again (`paired`). Further spelling words: `kind`, the key of a part whose tool is not
+known, and `said`, how a result's text becomes an object again."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ from interlingua.model.reasons import because
 
 
 class Calls(msgspec.Struct):
-    """Hands out ids where the wire has none. `model` says whose parts are being read, `origin` is
-    the content's position, or the id of the response."""
+    """Assigns ids where the wire has none. `model` is true for the model's parts; `origin` is
+    the position of the content, or the id of the response."""
 
     origin: object = 0
     model: bool = False
@@ -69,8 +69,8 @@ class Calls(msgspec.Struct):
     _earlier: dict[str, list[str]] = {}
 
     def turn(self, origin: object, model: bool) -> None:
-        """Another content begins. When the model speaks again, what is still open is of earlier
-        turns, and later calls of the same name are answered first."""
+        """Begins another content. When the model's turn comes again, open calls belong to
+        earlier turns, and later calls of the same name are answered first."""
         if model and not self.model and self._open:
             for name, ids in self._open.items():
                 self._earlier.setdefault(name, []).extend(ids)
@@ -284,7 +284,7 @@ def _write_response(block: Any, recorder: LossRecorder) -> Wire:
 
 
 def _report_texts(block: Any, recorder: LossRecorder) -> None:
-    """Report what one text before all media cannot say."""
+    """Reports what a single text in front of all media cannot express."""
     texts, others = 0, 0
     for inner in block.content:
         if type(inner) is not TextBlock:

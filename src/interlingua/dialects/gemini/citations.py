@@ -133,8 +133,8 @@ def _within(spot: Spot, start: int | None, end: int | None, begin: int) -> Span 
 
 
 def _numbers(span: Span, spots: list[Spot], over_all: bool) -> Wire:
-    """How a place is said: counted in its part, which is named unless it is the first, or over all
-    text. A start at 0 is not spelled out."""
+    """The range of a citation: counted within its part, which is named unless it is the first,
+    or over all text. A start at 0 is left out."""
     spot, start, end = span
     first, last = [
         None if at is None else bytes_before(spot.text, at) + (spot.begin if over_all else 0)
@@ -335,7 +335,7 @@ class _Chunks:
         return self._made[source]
 
     def _fits(self, index: int, source: _Words) -> bool:
-        """Whether a chunk says this, or can be made to."""
+        """Whether a chunk has these values, or can get them."""
         if index in self._filled:
             return self._filled[index] == source
         found = _inside(self.chunks[index]) if 0 <= index < self._count else None
@@ -411,8 +411,8 @@ class _Citing:
     def _positioned(
         self, entry: Entry, span: Span | None, own_raw: Wire, over_all: bool = False
     ) -> tuple[Entry, Wire]:
-        """A support or a source with its place: as it was said, while it is the same one. Numbers
-        that named no place stand until there is one."""
+        """A support or a source with its range: spelled as it was read while the range is the
+        same. Numbers without a valid range are preserved until there is one."""
         stray = own_raw if over_all else own_raw.get("segment") or {}
         if not stray.keys().isdisjoint(_NUMBERS):
             if span is None or span == Span(span.spot):

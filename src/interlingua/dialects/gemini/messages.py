@@ -263,7 +263,7 @@ def finish_content(role: str | None, parts: list[Wire], own_raw: Wire) -> Wire:
 
 
 def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> tuple[Any, list[Wire]]:
-    """The instructions at the start, None if there are none, and the contents."""
+    """The instructions at the start (None if there are none), and the contents."""
     first = leading(messages, NAME)
     turn = Turn(recorder)
     system = _write_system(messages[:first], turn) if first else None

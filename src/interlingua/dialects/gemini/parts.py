@@ -40,9 +40,9 @@ from interlingua.model.reasons import because
 
 
 class Turn(msgspec.Struct):
-    """What is being written: `names` are those of the calls so far, by id, beside those in messages
-    that were written `before`; `placed` the part of each block so far, -1 for one left out; `cites`
-    says whether citations have a place."""
+    """The state of writing: `names` maps the ids of the calls so far to their names, including
+    messages written `before`; `placed` has the part of each block so far, -1 for one that was
+    left out; `cites` is true if citations can be written."""
 
     recorder: LossRecorder
     model: bool = False
@@ -76,8 +76,7 @@ def part_table(cls: type[Any], *fields: Field, silent: tuple[str, ...] = ()) -> 
 
 
 def read_beside(part: Wire, key: str, kind: str) -> tuple[str | None, Wire] | None:
-    """What a part says beside the one key that is of this kind, where nothing is unusual in it: its
-    signature, and how it is spelled."""
+    """The signature of a part and its spelling, for a part without unusual members."""
     spelling: Wire = {} if key == kind else {"named": {kind: key}}
     signature, left = part.get("thoughtSignature"), len(part) - 1
     if left and signature is None and (signature := part.get("thought_signature")) is not None:
@@ -131,7 +130,8 @@ def drop_redacted(block: model.RedactedThinkingBlock, turn: Turn) -> None:
     turn.recorder.dropped(block, because("encrypted_foreign"))
 
 
-# -- what is said as text, or as it came ----------------------------------------------------------
+# -- text, and parts written as they were read
+# ------------------------------------------------------
 
 
 def write_refusal(block: model.RefusalBlock, turn: Turn) -> Wire:

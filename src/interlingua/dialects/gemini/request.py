@@ -123,7 +123,7 @@ def _from_google(wire: Wire, usual: str, google: str, preserved: Preserved) -> W
 
 
 def _to_google(schema: Wire, old: Wire | None) -> Any:
-    """The one that was read, if it still says this."""
+    """The schema that was read, if it still means the same."""
     if old is None:
         return schema
     return old if same(_through(old, _plain), schema) else _through(schema, _google)
@@ -425,7 +425,7 @@ def _read_reasoning(wire: Wire) -> Reading:
 def _write_reasoning(options: Any, recorder: LossRecorder) -> Wire:
     reasoning = options.reasoning
     if reasoning == Reasoning():
-        reasoning = Reasoning(mode="adaptive")  # it is wanted, and nothing is said about how much
+        reasoning = Reasoning(mode="adaptive")  # thinking is requested without an amount
     out = _thinking(reasoning)
     if recorder is not QUIET:
         back: Any = _read_reasoning(out)

@@ -93,7 +93,7 @@ ERROR = Table(
         _write_word,
         fill=_word_of,
     ),
-    Field("", ("kind",), lambda _: {}, lambda _, __: None),  # said by all of them together
+    Field("", ("kind",), lambda _: {}, lambda _, __: None),  # written by the other fields together
 )
 
 
@@ -319,7 +319,7 @@ def _write_body(response: Response, own_raw: Wire, recorder: LossRecorder) -> Wi
 
 
 def _is_blocked(response: Response, own_raw: Wire) -> bool:
-    """Whether there were no candidates, and still is nothing that one would say."""
+    """Whether there were no candidates, and there still is no content that would need one."""
     return (
         was_absent(own_raw, "candidates")
         and not response.message.content

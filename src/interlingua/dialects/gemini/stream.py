@@ -60,8 +60,9 @@ _BLOCKED = "BLOCKED_REASON_UNSPECIFIED"
 
 
 class ForeignWriter(stream_writer.ForeignWriter):
-    """Events in, frames out. Each answer has a voice, and says one block after the other; usage,
-    citations and reasons to stop are said at the end, and losses are counted there."""
+    """Writes the frames for events of other dialects. Each choice has a queue and writes one
+    block after the other; usage, citations and stop reasons are written at the end, and losses
+    are counted there."""
 
     def __init__(self, name: str, report: Report) -> None:
         super().__init__(name, report)
@@ -355,7 +356,7 @@ class StreamReader:
             return []
         wire = json_of(frame, WHAT)
         body = wire[0] if type(wire) is list and len(wire) == 1 else wire
-        if type(body) is not dict:  # from servers that speak more than one dialect
+        if type(body) is not dict:  # from servers that serve several dialects
             return [ev.Other()]
         if body.get("error") is not None:
             failure = read_response(wire).error

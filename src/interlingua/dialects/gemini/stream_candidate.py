@@ -331,7 +331,7 @@ def put(args: Wire, path: str, value: Any) -> None:
         inside = known
 
 
-# -- what frames say of a candidate beside its content ---------------------------------------------
+# -- members of a candidate beside its content ---------------------------------------------------
 
 
 def merge(known: Wire, update: Wire, apart: frozenset[str]) -> None:

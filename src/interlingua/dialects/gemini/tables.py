@@ -28,7 +28,7 @@ TITLE = "Google Gemini generateContent"
 USER = "user"
 MODEL = "model"
 ROLES: dict[str, str] = {"user": USER, "model": MODEL, "function": USER, "tool": USER}
-"""A content's role to the side it speaks for; any other word is the user's side."""
+"""The role of a content by its word; any other word is the user's."""
 
 PARTS = (
     *("functionCall", "functionResponse", "executableCode", "codeExecutionResult"),
@@ -54,7 +54,7 @@ OUTCOMES: TwoWay[str, bool] = TwoWay(
 """How code ended, as `is_error`."""
 
 NAMELESS = "unknown"
-"""The name of a result whose tool nobody knows; the wire demands one."""
+"""The name in a result whose tool is unknown; the wire requires one."""
 
 # -- media ----------------------------------------------------------------------------------------
 
@@ -66,7 +66,7 @@ DEFAULT_TYPES: dict[type[MediaBlock], str] = {
     VideoBlock: "video/mp4",
     DocumentBlock: "application/pdf",
 }
-"""The media type of media that come without one; the wire tells kinds apart by it."""
+"""The media type of media without one; the wire distinguishes kinds by it."""
 FIRST_BYTES: tuple[tuple[str, str], ...] = (
     ("iVBORw0KGgo", "image/png"),
     ("/9j/", "image/jpeg"),
@@ -87,7 +87,7 @@ EXTENSIONS: dict[str, str] = {
     **{"jpg": "image/jpeg", "pdf": "application/pdf", "txt": "text/plain"},
 }
 VIDEO_HOSTS = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
-"""Links that are videos without saying so (recorded requests, read 2026-11)."""
+"""Links to videos that have no media type (recorded requests, read 2026-11)."""
 FILE_HOSTS = google.FILE_HOSTS
 
 # -- tools ----------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ HIGHEST = "HIGH"
 """The nearest level to the efforts above it."""
 
 THINKING_MODES: TwoWay[int, ReasoningMode] = TwoWay({0: "off", -1: "adaptive"})
-"""Budgets that are none."""
+"""Budgets that are modes: 0 switches thinking off, -1 leaves the amount to the model."""
 
 BEHAVIORS: TwoWay[str, bool] = TwoWay({"NON_BLOCKING": True, "BLOCKING": False})
 """Whether the model goes on before a function has answered."""
@@ -149,14 +149,15 @@ TRAFFIC: TwoWay[str, str] = TwoWay(
         "PROVISIONED_THROUGHPUT": "provisioned",
     }
 )
-"""Vertex says the tier so (`google-genai` 3.3.0, read 2026-11-18); the SDK's type has no other."""
+"""Vertex's key for the tier (`google-genai` 3.3.0, read 2026-11-18); the SDK's type has no
+other."""
 
 # -- answers --------------------------------------------------------------------------------------
 
 _FILTERS = (
     *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
     *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"),
-    # Why a prompt was blocked, which Vertex says of answers too (recorded, read 2026-11).
+    # Why a prompt was blocked; Vertex uses these for answers, too (recorded, read 2026-11).
     *("MODEL_ARMOR", "JAILBREAK"),
     # New in `google-genai` 3.3.0 (read 2026-11-17).
     *("ESCALATION", "PUP_LIMITED_DISABLED"),
@@ -182,7 +183,7 @@ STOP_REASONS: TwoWay[str | int, StopReason] = TwoWay(
     },
     otherwise=StopReason.OTHER,
 )
-"""A turn that ends in client calls says STOP too: that is `tool_use` (recorded, read 2026-11)."""
+"""A turn that ends in client calls has STOP, too: that is `tool_use` (recorded, read 2026-11)."""
 NEAREST_STOPS: dict[StopReason, str] = {
     StopReason.TOOL_USE: "STOP",
     StopReason.STOP_SEQUENCE: "STOP",
@@ -190,8 +191,8 @@ NEAREST_STOPS: dict[StopReason, str] = {
     StopReason.CANCELLED: "OTHER",
     StopReason.OTHER: "OTHER",
 }
-"""For the stop reasons that no word is for, and `other`, whose word nobody is to use: it stands for
-a reason that is not known."""
+"""For stop reasons without a word of their own, and for `other`, whose word must not be written:
+it means a reason that is not known."""
 STOP_WORDS = StopWords(
     STOP_REASONS.read, STOP_REASONS.nearest(NEAREST_STOPS), usual="OTHER", cut="OTHER"
 )
@@ -200,7 +201,7 @@ CHUNKS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("web", "retrievedContext", "maps"), ("uri", "title")),
     "image": ("sourceUri", "title"),
 }
-"""The kinds of grounding chunk, and where each says its address and title."""
+"""The kinds of grounding chunk, and the keys of their address and title."""
 
 ERRORS: dict[str, tuple[ErrorKind, int]] = {
     "INVALID_ARGUMENT": (ErrorKind.INVALID_REQUEST, 400),
@@ -242,7 +243,7 @@ ERROR_PHRASES: dict[str, ErrorKind] = {
     "API key not valid": ErrorKind.AUTH,
     "API key expired": ErrorKind.AUTH,
 }
-"""Messages that say more than their status, which is INVALID_ARGUMENT (recorded answers, read
+"""Messages that are more specific than their status, INVALID_ARGUMENT (recorded answers, read
 2026-11)."""
 
 # -- what retelling needs to know -----------------------------------------------------------------
@@ -278,7 +279,7 @@ TRAITS = Traits(
     ordered_results=True,
     call_signature=call_signature,
     metadata="labels",
-    # The instructions and the user may say nothing (recorded with status 200, read 2026-11).
+    # The instructions and the user's text may be empty (recorded with status 200, read 2026-11).
     allowed_text="answers",
     begins_with_model=False,
     # gemini-2.5-flash goes on after a reason; older models give one in each piece (recorded).

@@ -75,8 +75,8 @@ def _read_part(part: Any) -> Wire:
 
 
 def _block(part: Wire, number: int, preserved: Preserved, **attrs: Any) -> ThinkingBlock:
-    """That it goes on with the step before, and has a part although it says nothing, only the wire
-    tells (`joined`, `said`)."""
+    """`joined` records that a block continues the step before, and `said` that it has a part
+    although it is empty; no field can express either."""
     is_text = part["type"] == "text"
     text = part["text"] if is_text else ""
     beside = {k: v for k, v in part.items() if k not in ("type", "text")} if is_text else part
@@ -232,7 +232,7 @@ def put_output(out: Wire, block: ToolResultBlock, own_raw: Wire, recorder: LossR
 
 
 def _text_of(content: tuple[Block, ...]) -> str | None:
-    """The text that a string can express as well. An empty one would mean that there is none."""
+    """The text, if a string can express the content. An empty string would mean no content."""
     if len(content) != 1:
         return None
     only = content[0]

@@ -122,7 +122,7 @@ class Run:
         if not content:
             if content is not None:
                 require(content, list, ".content")
-            # an output without content; what it says besides is a block that we do not know
+            # an output without content: its other members become an unknown block
             if any(item is not None for key, item in step.items() if key not in _OUTPUT):
                 self.blocks.append(UnknownBlock({NAME: step}))
             else:
@@ -151,7 +151,7 @@ class Run:
 
 
 def _with_step(block: Block, beside: Wire, apart: bool) -> Block:
-    """The first block of an output, with what the step says."""
+    """The first block of an output, with the members of its step."""
     if type(block) is UnknownBlock:
         step = {**block.raw[NAME], **beside}
         return UnknownBlock({NAME: {**step, "$form": {"apart": True}} if apart else step})
@@ -318,8 +318,8 @@ def _user_message(blocks: tuple[Block, ...], preserved: Preserved) -> Message:
 
 
 def _split(content: list[Any], preserved: Preserved) -> list[Message]:
-    """One message for each result among the content of a step, one for each run of other parts. The
-    service takes them there, though its types do not say so (recorded with 200, 2026)."""
+    """One message for each result in the content of a step, one for each run of other parts. The
+    service accepts results there, though its types do not list them (recorded with 200, 2026)."""
     messages: list[Message] = []
     others: list[Any] = []
 
@@ -643,7 +643,7 @@ def _write_user_step(
 ) -> None:
     raw = message.metadata.provider_raw
     spelling, own_raw = spelling_of(NAME, raw), raw_of(NAME, raw)
-    if spelling.get("bare") or not (parts or own_raw):  # one that says nothing is no step
+    if spelling.get("bare") or not (parts or own_raw):  # an empty message is no step
         steps += parts
         return
     if spelling.get("within") and steps and steps[-1].get("type") == USER_INPUT:

@@ -242,8 +242,8 @@ OPTIONS = Table(
 
 
 def read_labels(wire: Wire, preserved: Preserved) -> Attrs:
-    """Words of the caller's own. Others say them otherwise, and where they were labels nothing but
-    the wire tells (`$form.labels`)."""
+    """Labels of the caller. `$form.labels` records that the wire had labels only, since other
+    dialects call them otherwise."""
     labels = preserved.take(wire, "labels", dict) if "labels" in wire else None
     if labels is None:
         return {}
@@ -285,7 +285,7 @@ def read_tool(wire: Any) -> ToolDefinition:
         name = kind if type(kind) is str else ""
         return ToolDefinition(name, executor="provider", kind="unknown", raw={NAME: wire})
     by = "client" if kind in CLIENT_KINDS else "provider"
-    preserved.spelling["own"] = True  # whose tool it is, where it says no more than its type
+    preserved.spelling["own"] = True  # marks a tool that has only its type as the vendor's own
     attrs = SERVER.read(wire, preserved) if kind == _MCP else BUILT.read(wire, preserved)
     name = attrs.get("name", kind)
     if kind == _MCP and "name" not in attrs:
@@ -339,7 +339,7 @@ _CONTINUES = {"previous_interaction_id": "response_id", "continuation_token": "t
 
 
 def read_request(wire: Wire, model: str | None = None, stream: bool | None = None) -> Request:
-    """The body says model and stream itself; `model` is for one that does not."""
+    """The body contains model and stream; `model` is for a body without one."""
     return read_whole(f"{NAME} request", _read, wire, model)
 
 

@@ -268,8 +268,8 @@ def _read_status(wire: Wire, preserved: Preserved) -> Wire:
 
 
 def _read_errors(wire: Wire, preserved: Preserved) -> ProviderError | None:
-    """What an interaction failed of; the errors of one that did not are no more than a note. That
-    it is no error body, nothing else tells (`$form.failed`)."""
+    """The error of a failed interaction. Errors of one that did not fail are preserved as a
+    note; `$form.failed` records that this was no error body."""
     errors = preserved.take(wire, "errors", list) if "errors" in wire else None
     if not errors:
         return None

@@ -96,8 +96,9 @@ _QUIET = quiet(NAME)
 
 
 class ForeignWriter(PieceWriter):
-    """Events in, frames out. One step is open at a time; what others say meanwhile waits. Usage
-    and status are said at the end, and losses are counted there."""
+    """Writes the frames for events of other dialects. One step is open at a time; events of
+    other blocks are queued. Usage and status are written at the end, and losses are counted
+    there."""
 
     announces_blocks = True
     _is_old = False
@@ -183,8 +184,8 @@ class ForeignWriter(PieceWriter):
         return self._spell({"event_type": DELTA, "index": self._steps - 1, "delta": delta})
 
     def _end(self, open_block: OpenBlock, block: Any) -> list[Frame]:
-        """What was not said in pieces, and the end: a signature, and citations, whose places are
-        counted in a text that is whole by then."""
+        """Writes what had no deltas, and the end: a signature, and citations, whose positions
+        are counted in the complete text."""
         if open_block.kind is None:
             return self._whole(open_block, block)
         frames = self._write_text(open_block, block.text[open_block.length :])
@@ -350,7 +351,7 @@ class StreamReader:
     # -- messages ---------------------------------------------------------------------------------
 
     def _begun(self) -> list[Event]:
-        """An answer that began without saying so."""
+        """Starts the answer, if the stream has not."""
         if self._wire is not None:
             return []
         self._wire = {}

@@ -23,7 +23,7 @@ from interlingua.model.events import (
 from interlingua.model.metadata import Diagnostic
 from interlingua.streams.frames import MANY, thin
 
-# -- a step that is being told --------------------------------------------------------------------
+# -- a step under assembly ------------------------------------------------------------------------
 
 
 class Step:

@@ -55,7 +55,7 @@ HOSTED: dict[str, Hosted] = {
     "processing": Hosted("processing_call", "processing_result"),
     "mcp_server": Hosted("mcp_server_tool_call", "mcp_server_tool_result", object),
 }
-"""Tools by name, which is also their type as a tool; `processing` is none that can be asked for."""
+"""Tools by name, which is also their type as a tool; `processing` cannot be requested as a tool."""
 HOSTED_CALLS: dict[str, str] = {kind.call: name for name, kind in HOSTED.items()}
 HOSTED_RESULTS: dict[str, str] = {kind.answer: name for name, kind in HOSTED.items()}
 
@@ -84,8 +84,8 @@ CITATIONS: dict[str, dict[str, str]] = {
     "place_citation": {"url": "url", "name": "title"},
     "file_citation": {"document_uri": "url", "file_name": "title"},
 }
-"""Kinds of annotations that cite: their keys, and the fields of a citation. Places are said in
-bytes (the SDK's words for `start_index`)."""
+"""Kinds of annotations that cite: their keys, and the fields of a citation. Positions count
+bytes (the SDK's docstring of `start_index`)."""
 CITED = "url_citation"
 """The kind that is written for a citation of others."""
 
@@ -187,7 +187,7 @@ ERRORS: TwoWay[str, ErrorKind] = TwoWay(
 """The code of an error. `invalid_request` was seen (a public issue, 2026-06-12); the others are the
 codes that all of Google's services have, in the same letters."""
 OVERFLOW = "exceeds the maximum number of tokens"
-"""How an `invalid_request` says that a prompt is too long (recorded of Gemini, 2026)."""
+"""The words of an `invalid_request` for a prompt that is too long (recorded of Gemini, 2026)."""
 
 ERROR_STATUSES: dict[int, ErrorKind] = {
     400: ErrorKind.INVALID_REQUEST,
@@ -269,7 +269,7 @@ def _input_there(data: Wire) -> bool:
 
 
 def _is_googles(data: Wire) -> bool:
-    """An input that is a text is said to Google where the model is one of its own."""
+    """Whether the model of a request with a text as input is one of Google's."""
     name = (word(data.get("model")) or "").removeprefix("models/")
     return "input" in data and name.startswith(("gemini-", "gemma-"))
 

@@ -98,7 +98,7 @@ def write_media(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
     out: Wire = {"type": MEDIA_WORDS[type(block)], **where}
     own_raw = raw_of(NAME, block.raw)
     if block.source.kind == "base64" and "uri" in where and was_absent(own_raw, "mime_type"):
-        untyped = block.replace(media_type=None)  # the data URL says it
+        untyped = block.replace(media_type=None)  # the data URL contains the type
         recorder.alias(untyped, block)
         block = untyped
     TABLES[type(block)].write(block, out, own_raw, recorder)
@@ -205,8 +205,8 @@ def write_compaction(block: CompactionBlock, recorder: LossRecorder) -> Wire | N
 
 
 def _write_document(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:
-    """One that is text is said as text, for there is no data; one that is sound or film by its type
-    is said as that."""
+    """A text document is sent as text, since this wire has no data for it; one with the media
+    type of audio or video is sent as that."""
     if NAME in (block.raw or ()):
         return _write_media(block, recorder)
     text, kind = _text_in(block), (block.media_type or "").partition("/")[0]
@@ -284,8 +284,8 @@ def read_citations(listed: Any, text: str) -> tuple[Citation, ...]:
 
 
 def _read_citation(wire: Any, text: str) -> Citation:
-    """Of which kind it is, nothing else tells (`$form.type`). Annotations that cite nothing, as
-    what a word sounds like, are kept as they are."""
+    """`$form.type` records the kind. Annotations that cite nothing, such as pronunciations, are
+    preserved."""
     kind = require(wire, dict).get("type")
     table, preserved = _TABLES.get(kind) if type(kind) is str else None, Preserved()
     if "type" not in wire:
