@@ -224,7 +224,7 @@ class Counts(NamedTuple):
         if type(old) is dict and not _differing(self._usage({**old, **derived}), usage):
             out = dict(old)
         else:
-            # what the wire's counts cannot say of ours
+            # what the wire's counts cannot express of ours
             written = self._usage(counts)
             for name in _differing(written, usage):
                 if getattr(usage, name) is None:

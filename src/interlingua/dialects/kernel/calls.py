@@ -92,8 +92,8 @@ _SHALLOW = 2 * arguments.MAX_DEPTH
 
 
 def read_arguments(text: str) -> tuple[JsonObject, str | None, arguments.Mode]:
-    """What arguments that came as text say, the text where they alone do not give it, and how it
-    was understood."""
+    """The input that argument text means, the text itself where the input alone does not give
+    it, and how it was recovered."""
     try:
         value = _decode(text)
     except _BAD:
@@ -101,7 +101,7 @@ def read_arguments(text: str) -> tuple[JsonObject, str | None, arguments.Mode]:
     if type(value) is not dict or (len(text) > _SHALLOW and _may_be_deep(text, value)):
         found = arguments.recover(text)
         return found.input, text, found.mode
-    blank = text.find('": ')  # a blank after a key is told without writing the value
+    blank = text.find('": ')  # a blank after a key is recognised without writing the value
     compact = blank <= 0 or text[blank - 1] in _NO_BLANK_AFTER
     return value, None if compact and _encode(value).decode() == text else text, "strict"
 
@@ -116,8 +116,8 @@ def _may_be_deep(text: str, value: JsonObject) -> bool:
 
 
 def write_arguments(block: ToolUseBlock) -> str:
-    """The text that was read while it still says the input; else the input as compact JSON. For a
-    short text it is quicker to look at what was written than at each value; numbers that JSON
+    """The text that was read while it still means the input; else the input as compact JSON. For
+    a short text, comparing the written JSON is quicker than comparing values; numbers that JSON
     cannot hold are written as null."""
     input, raw_text = block.input, block.raw_arguments
     if raw_text is not None and _means(raw_text, input):
@@ -125,7 +125,7 @@ def write_arguments(block: ToolUseBlock) -> str:
     try:
         data = _encode(input)
     except (TypeError, ValueError, RecursionError):
-        return arguments.to_text(input)  # which says what is wrong
+        return arguments.to_text(input)  # which raises with the reason
     text = data.decode()
     size = len(text)
     if size > _LONG or b"null" in data:
@@ -206,8 +206,8 @@ def recovery(mode: str, id: str) -> Diagnostic:
 
 
 def report_recovered(block: ToolUseBlock, recorder: LossRecorder) -> None:
-    """Where arguments are an object, a text that had to be repaired is said as it was understood.
-    Of one that was no JSON at all nothing is left, so that the call says something else."""
+    """Reports arguments that are written as they were understood. Nothing is left of arguments
+    that were no JSON at all, so that the call means something else."""
     understood, mode = arguments.recover(block.raw_arguments)
     if mode == "strict" and arguments.same(understood, block.input):
         return
@@ -242,7 +242,7 @@ class OpenCalls:
         self._open.append((id, name))
 
     def first(self, name: str | None) -> str | None:
-        """The first open call of this name, or of any name where a result says none."""
+        """The first open call of this name; of any name for a result without one."""
         for id, called in self._open:
             if name is None or called == name:
                 return id

@@ -85,7 +85,7 @@ def own_stop_word(metadata: MessageMetadata, dialect: str, words: Collection[str
 
 
 def effort_word(value: Any, field: str, effort: str, recorder: LossRecorder) -> Effort | None:
-    """The word for an effort, in this field; None if there is none."""
+    """The word for an effort in this field; None if there is no such word."""
     word = EFFORTS.get(effort)
     if word is None:
         recorder.lost(value, field)
@@ -95,8 +95,8 @@ def effort_word(value: Any, field: str, effort: str, recorder: LossRecorder) -> 
 
 
 def read_thinking(thinking: Wire) -> dict[str, Any]:
-    """What an object that asks for thinking says of `Reasoning`; nothing for a way to think that we
-    do not know."""
+    """The fields of `Reasoning` for an object that requests thinking; none for an unknown way of
+    thinking."""
     mode = MODES.read(require(thinking.get("type"), str, ".type"))
     if mode is None:
         return {}
@@ -108,8 +108,8 @@ def read_thinking(thinking: Wire) -> dict[str, Any]:
 
 
 def thinking_of(reasoning: Reasoning, recorder: LossRecorder, on: str = "adaptive") -> Wire | None:
-    """The object that asks for thinking; None where the effort says all. `on` is what thinking is
-    called that is switched on without a budget: as a rule, the service takes `adaptive` alone."""
+    """The object that requests thinking; None where the effort is enough. `on` is the word for
+    thinking without a budget: as a rule, the service takes `adaptive` alone."""
     mode, budget = reasoning.mode, reasoning.budget_tokens
     if mode == "off":
         report_fields(reasoning, ("budget_tokens", "visible"), recorder, because("thinking_off"))

@@ -28,7 +28,7 @@ class ShapeError(Exception):
     """Wire of the wrong shape. `read_whole` makes a `ReadError` of it."""
 
     def __init__(self, path: str, expected: str, value: Any, words: str | None = None) -> None:
-        """`words` name the value, where its type alone says little."""
+        """`words` describe the value, where its type alone is not enough."""
         self.path = path
         self.expected = expected
         self.found = words or (_NOTHING if value is None else found(value))

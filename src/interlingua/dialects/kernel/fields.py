@@ -1,5 +1,5 @@
 """One table per wire object, read both ways. A dialect lists the keys; what every key needs (types,
-nulls, unknown keys, odd spellings, keys that the wire demands, losses) is done here, once.
+nulls, unknown keys, odd spellings, keys that the wire requires, losses) is done here, once.
 
     OPTIONS = Table(
         Options,
@@ -25,7 +25,7 @@ The kinds of keys:
     -----------------------------------  --------------------------------  ------------------
     a value that the field reads         attributes                        what `write` says
     the same, spelled otherwise          attributes, and `$form.as`        spelled so
-    the same, in a word that says more   attributes and content            that word
+    the same, in a more specific word     attributes and content            that word
     an object with more keys than that   attributes, content, `.part`      the sum of both
     a value no field can hold: NOT_OURS  content                           content
     null; what reads as no attributes    `$form.spelled`                   null, or that
@@ -33,7 +33,7 @@ The kinds of keys:
     an unknown key                       content                           content
     the wrong type                       `ShapeError` with its place
 
-A value is whatever struct has the attributes: a canonical one, or a small one of the dialect's own
+A value is any struct with the attributes: a canonical one, or a small one of the dialect's own
 for an object that is no value by itself (a message of the wire, between blocks and keys)."""
 
 from __future__ import annotations
@@ -90,17 +90,17 @@ _SILENT: Final = object()
 
 
 class Field(NamedTuple):
-    """One key of a wire object, and the attributes that it says. `plain`, `word`, `together` and
-    the others below make the usual ones."""
+    """One key of a wire object, and the attributes it stands for. `plain`, `word`, `together`
+    and the others below create the usual ones."""
 
     key: str
     attrs: tuple[str, ...]
     read: Callable[[Any], Reading]
-    """The wire's value, never null, to attributes; no attributes where it says nothing. A
-    `ShapeError` for a wrong type, its path beginning below this key."""
+    """Reads the wire's value, which is never null, into attributes; none where it has no
+    meaning. Raises `ShapeError` for a wrong type, with a path below this key."""
     write: Callable[[Any, LossRecorder], Any]
-    """The value that has the attributes to the wire's, None for nothing. It is called where one of
-    the attributes says something, and tells the recorder what the wire cannot say of them."""
+    """Writes the wire's value for an object with the attributes, None for no value. Called if
+    one of the attributes is set; reports to the recorder what the wire cannot express."""
     fill: Callable[[Any], Any] | None = None
     """The required value if the attributes have none; None leaves the key out after all."""
     missing: Attrs | None = None
@@ -116,8 +116,8 @@ class Field(NamedTuple):
     table: Table | None = None
     """For an object inside: what is in it."""
     more: Callable[[Any], bool] | None = None
-    """Whether a spelling that is not the usual one says more than the attributes: it is content
-    then, and written back while it says them."""
+    """Whether an unusual spelling means more than the attributes: it is content then, and
+    written back while they are unchanged."""
 
 
 # -- the usual fields -----------------------------------------------------------------------------
@@ -134,10 +134,10 @@ def plain(
     fill: Callable[[Any], Any] | None = None,
     missing: Any = None,
 ) -> Field:
-    """A value that is the same on both sides. An empty one says nothing where it is `blank`; one
-    that does not fit is content, and said all the same where a value has it, which is reported.
-    One of another type is content where the field is `lenient`. `missing` is what the attribute is
-    without the key."""
+    """A value that is the same on both sides. An empty one means nothing where it is `blank`.
+    One that does not fit is content; where a field has it, it is written all the same, and
+    reported. One of another type is content where the field is `lenient`. `missing` is the
+    attribute's value if the key is absent."""
 
     def read(wire_value: Any) -> Reading:
         if lenient and type(wire_value) not in _kinds(kind):
@@ -170,8 +170,8 @@ def word(
     near: Mapping[Any, str] = NOTHING,
     reason: str | None = None,
 ) -> Field:
-    """A word of a table. One that is not in it is content, or `otherwise` if the table has that. A
-    value without a word is said as its neighbour in `near`, `approximated`, or lost."""
+    """A word of a table. One without an entry is content, or `otherwise` if the table has that.
+    A value without a word is written as its neighbour in `near` (`approximated`), or lost."""
 
     def read(wire_value: Any) -> Reading:
         meant = table.read(require(wire_value, str))
@@ -223,7 +223,7 @@ def strings(key: str, attr: str, *, alone: bool = False) -> Field:
 
 
 def constant(key: str, value: Any, kind: type | None = None) -> Field:
-    """A key that always says the same. Another value, of this type if there is one, is spelling:
+    """A key with a constant value. Another value, of this type if there is one, is spelling:
     there is no field for it."""
 
     def read(wire_value: Any) -> Attrs:
@@ -235,8 +235,8 @@ def constant(key: str, value: Any, kind: type | None = None) -> Field:
 
 
 def usual(key: str, value: Any, *, filled: bool = False) -> Field:
-    """A key that says nothing with this value, which is `filled` in where the wire demands it. Any
-    other value is content."""
+    """A key that is a default with this value, which is `filled` in where the wire requires it.
+    Any other value is content."""
     fill = (lambda _: value) if filled else None
     return Field(
         key,
@@ -262,7 +262,7 @@ Through = tuple[Callable[[Wire, Preserved], Wire], Callable[[Wire, Wire], None]]
 
 
 def inside(key: str, *fields: Field, through: Through | None = None) -> Field:
-    """An object inside this one, whose fields say attributes of the same value."""
+    """An object inside this one, whose fields are attributes of the same value."""
     table = Table(None, *fields, through=through)
     return Field(key, table.attrs, lambda _: NOT_OURS, lambda _, __: None, table=table)
 
@@ -273,10 +273,10 @@ def together(
     read: Callable[[Wire], Reading],
     write: Callable[[Any, LossRecorder], Wire],
 ) -> Field:
-    """Keys that make sense only together, as an object of those that are there and not null. A key
-    that writing does not give again is content if the others say the same without it; false, 0 and
-    empty ones are spelling. One that only writing gives is left out again as long as the others
-    still say the same."""
+    """Keys that make sense only together, as an object of those that are present and not null. A
+    key that writing does not reproduce is content if the others mean the same without it; false,
+    0 and empty ones are spelling. One that only writing produces is left out again as long as
+    the others mean the same."""
     return Field(keys[0], attrs, read, write, keys=keys)
 
 
@@ -287,7 +287,7 @@ def lost(
     kind: LossKind = "dropped",
     severity: Severity | None = None,
 ) -> Field:
-    """An attribute that the wire has no key for, where there is more to say than that."""
+    """An attribute without a key in the wire, if its loss needs a reason of its own."""
 
     def write(value: Any, recorder: LossRecorder) -> None:
         recorder.lost(value, attr, reason, kind=kind, severity=severity)
@@ -313,11 +313,11 @@ class _Slot(NamedTuple):
 
 
 class Table:
-    """The keys of a wire object and the attributes of a value. `beside` are keys of the object that
-    somebody else reads and writes; `silent` are attributes that somebody else accounts for.
-    `also_named` gives the other name of a key, where the wire takes two, of those inside too. In a
-    `blank` one an empty list or object under an unknown key is spelling, as null is everywhere.
-    What is no matter of single keys goes `through` two functions."""
+    """The keys of a wire object and the attributes of a value. `beside` are keys of the object
+    that other code reads and writes; `silent` are attributes that other code accounts for.
+    `also_named` gives the other name of a key, where the wire takes two, in objects inside too.
+    In a `blank` one an empty list or object under an unknown key is spelling, as null is
+    everywhere. What concerns several keys goes `through` two functions."""
 
     def __init__(
         self,
@@ -362,7 +362,7 @@ class Table:
             yield from table._all((*outers, key))
 
     def _lay_out(self, cls: type[Any], silent: frozenset[str]) -> None:
-        """For writing: what says each attribute, in the order of the struct's fields."""
+        """For writing: the field of each attribute, in the order of the struct's fields."""
         positions = [*self._all()]
         by_attr = {
             attr: (field, outers, table)
@@ -430,8 +430,8 @@ class Table:
         preserved: Preserved | None = None,
         **more: Any,
     ) -> T:
-        """The value that an object says, with what its sender alone understands. `more` are
-        attributes that no field reads; one that has to be there and is not makes an error."""
+        """Reads an object into a value, with the members that only its sender understands.
+        `more` are attributes that no field reads; a required one that is missing is an error."""
         preserved = Preserved() if preserved is None else preserved
         attrs = self.read(wire, preserved)
         for attr, key, kind in self._needed:
@@ -530,8 +530,8 @@ class Table:
     # -- writing ----------------------------------------------------------------------------------
 
     def write(self, value: Any, out: Wire, own_raw: Wire, recorder: LossRecorder) -> None:
-        """Put what a value says into an object, in the spelling that `mine` kept (`kept.restore`
-        then adds the rest of it), and report what the wire cannot say."""
+        """Writes a value into an object, in its preserved spelling (`preserved.restore` then
+        adds the rest), and reports what the wire cannot express."""
         spelled = inner = _Spelled(own_raw) if own_raw else _AS_WE_DO
         position, target = _HERE, out
         written: list[str] = []
@@ -552,14 +552,14 @@ class Table:
                     inner = inner.inside(outer)
             if key is not None and key not in inner.odd and (fits is None or fits(item)):
                 target[key] = item
-            elif field.attrs[0] not in written:  # its other attributes are said with the first
+            elif field.attrs[0] not in written:  # its other attributes are written with the first
                 written.append(field.attrs[0])
                 table._write_field(field, value, target, inner, recorder)
         self._fill(value, out, spelled)
 
     def write_value(self, value: Any, recorder: LossRecorder, out: Wire | None = None) -> Wire:
-        """The object that says a value, with all that was kept of it; `out` is what it says
-        already."""
+        """The object for a value, with everything that was preserved of it; `out` has what is
+        written already."""
         out = {} if out is None else out
         raw = value.raw
         self.write(value, out, raw_of(recorder.dialect, raw), recorder)
@@ -609,7 +609,8 @@ class Table:
         )
 
     def _fill(self, value: Any, out: Wire, spelled: _Spelled) -> None:
-        """Add what the wire demands, to objects inside as well; one that stays empty goes."""
+        """Adds the keys that the wire requires, in objects inside as well; an object that stays
+        empty is removed."""
         for outer, table in self._inside:
             if outer in out:
                 table._fill(value, out[outer], spelled.inside(outer))
@@ -713,7 +714,7 @@ def _compare(
     preserved: Preserved,
     more: Callable[[Any], bool] | None = None,
 ) -> None:
-    """Keep what a key says beyond what the writer would say in its place, or its spelling."""
+    """Preserves what a key means beyond the value that the writer would write, or its spelling."""
     if same(original, rewritten):
         return
     if more is not None and more(original):

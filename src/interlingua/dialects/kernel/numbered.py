@@ -168,7 +168,7 @@ class NumberedReader(MessageReader[P]):
         return {} if self._answer is None else self._answer.open
 
     def _begun(self) -> tuple[P, list[Event]]:
-        """The message, also if it began without saying so."""
+        """The current message; starts one if the stream has not."""
         if self._answer is not None:
             return self._answer, []
         return self._begin({}), [ev.MessageStart()]
@@ -182,8 +182,8 @@ class NumberedReader(MessageReader[P]):
         raise NotImplementedError
 
     def _learn(self, part: ReadInPieces, wire: Wire, spot: Spot, pad: str | None = None) -> None:
-        """The frame that is being read, with this JSON, has a piece of this block at the spot, and
-        says nothing else."""
+        """Records that a frame with this JSON has a piece of this block at the spot, and no
+        other content."""
         if self._fed is not None:
             if part is not self._before:
                 self._pattern = pattern_of(self._fed.data, wire, [spot], pad)
@@ -198,9 +198,9 @@ KINDS: dict[type[Block], int] = {TextBlock: TEXT, RefusalBlock: TEXT, ThinkingBl
 
 
 class NumberedWriter(PieceWriter):
-    """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
-    and stop reason are said at the end, and losses are counted there. A dialect says how its frames
-    look."""
+    """Writes the frames for events of other dialects. One block is open at a time; events of
+    other blocks are queued. Usage and stop reason are written at the end, and losses are counted
+    there. A dialect defines how its frames look."""
 
     announces_blocks = True
     opens_texts: ClassVar[bool]
@@ -239,15 +239,15 @@ class NumberedWriter(PieceWriter):
         return [*start, *self._write_text(open_block, block.text)]
 
     def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
-        """Free text has to be put into an object first, and whose a hosted tool is may be told at
-        the end only."""
+        """Free text has to be put into an object first, and the owner of a hosted tool may be
+        known only at the end."""
         part = self._part(call_of(event)) if event.call_type is None else None
         self._open_as(event.index, None if part is None else INPUT).start = event
         return [] if part is None else [self._opening(part)]
 
     def _delta(self, open_block: OpenBlock, event: ev.BlockDelta) -> list[Frame]:
-        """A signature is said at the end of its block, whenever it came. A citation that was stored
-        with its event is plain JSON."""
+        """A signature is written at the end of its block, whenever it came. A citation that was
+        stored with its event is plain JSON."""
         is_citation = event.field == "citations" and open_block.kind == TEXT
         return self._cite(msgspec.convert(event.value, Citation)) if is_citation else []
 
@@ -265,8 +265,7 @@ class NumberedWriter(PieceWriter):
         return json_frame(*self._step(self.frames[1], {"delta": delta}))
 
     def _end(self, open_block: OpenBlock, block: Any) -> list[Frame]:
-        """What was not said in pieces, and the end. Of which kind a block is may be told by then
-        only."""
+        """Writes what had no deltas, and the end. The kind of a block may be known only then."""
         kind = KINDS.get(type(block))
         frames: list[Frame] = []
         if open_block.kind != kind and not (open_block.length or self._begun):

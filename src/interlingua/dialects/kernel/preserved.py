@@ -4,12 +4,12 @@
 
 Content keeps its keys, in objects inside too, and elsewhere it is a loss. Spelling never is one:
 
-    spelled   {key: value}   keys that say nothing: null, empty, a default that is spelled out
+    spelled   {key: value}   keys without meaning: null, empty, a default that is spelled out
     absent    [key, ...]     keys that the writer fills in, and the wire did without
-    as        {key: value}   what the writer would spell otherwise
+    as        {key: value}   values that the writer would spell otherwise
     named     {key: name}    keys that the wire calls by another name
-    part      [key, ...]     content under these keys completes what a field says, and goes with it
-    whole     [key, ...]     objects under these keys are no part of what a field says there
+    part      [key, ...]     content under these keys completes the value of a field, and goes with it
+    whole     [key, ...]     objects under these keys are no part of the value of a field
     inside    {key: form}    the same words for objects inside
     $keys     {key: value}   the wire itself has keys with names of ours (`ASIDE`)
 
@@ -108,7 +108,8 @@ class Preserved(msgspec.Struct):
         return value or None
 
     def may_take(self, wire: Wire, key: str, kind: type[T], filled: bool = False) -> T | None:
-        """The same where an empty value says something; `filled` is what the writer fills in."""
+        """The same for a value that means something even if it is empty; `filled` is what the
+        writer fills in."""
         value = wire.get(key)
         if type(value) is kind:
             return value

@@ -45,7 +45,7 @@ _ALIKE = 0.82
 
 @lru_cache(1024)
 def private_reason(dialect: str, key: str, is_setting: bool) -> Reason:
-    """Why a key of `raw` is dropped: one vendor alone has it, or it is none of its keys."""
+    """Why a key of `raw` is dropped: only one vendor has it, or it is not a key of the format."""
     fields = _fields(dialect)
     if not fields or key in fields or key in PRIVATE or key in NOTED or key in CONTENT:
         return private(dialect, key, is_setting)

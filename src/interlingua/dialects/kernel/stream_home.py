@@ -49,9 +49,9 @@ _encode = msgspec.json.Encoder(enc_hook=spelled).encode
 
 
 class FrameWriter(Protocol):
-    """How the events of a stream become frames. One that has `resume` is told, before it takes over
-    from the way home, how many frames that has given, and those of them that are more than a piece.
-    Once one of these has one of the texts in it that the way `grows` by, pieces are among them."""
+    """Turns the events of a stream into frames. Before one with `resume` takes over from the way
+    home, it is given the number of frames so far, and those that are more than a piece. Pieces
+    are among them from the first frame on that contains one of the texts in `grows`."""
 
     steps: Steps
 
@@ -59,17 +59,17 @@ class FrameWriter(Protocol):
 
 
 class Reader(Protocol):
-    """A dialect's own reader. A frame that says nothing is one `Other`; no event at all is for a
-    frame whose events come later, and for what follows the end. One that has `waits` says by it
-    whether more frames may follow a message that is complete: its end then waits for them."""
+    """A dialect's own reader. A frame without content gives one `Other`; a frame gives no event
+    if its events come later, and after the end. `waits` is true while more frames may follow a
+    complete message: its end then waits for them."""
 
     def feed(self, frame: Frame) -> list[Event]: ...
     def close(self) -> list[Event]: ...
 
 
 def mark_content(mark: FrameMark | None, name: str) -> Wire:
-    """What the dialect of this name put on a mark: its `frames`, and what their events `said`. Of a
-    frame that is one piece there is a short form."""
+    """The content that the dialect of this name put on a mark: its `frames`, and the digest of
+    their events (`said`). A frame that is one piece has a short form."""
     rest = mark.rest.get(name) if mark is not None and mark.rest is not None else None
     match rest:
         case {"piece": [name, data, *texts]}:
@@ -85,8 +85,8 @@ def is_marked(mark: FrameMark | None, name: str) -> bool:
 
 
 def digest_of(events: list[Event]) -> Any:
-    """What events say, to be compared: the same for equal ones only, in every process. Marks are no
-    part of it; what a single piece says is its own measure."""
+    """A digest of events: the same for equal events only, in every process. Marks are no part of
+    it; a single piece is its own digest."""
     first: Any = events[0]
     if len(events) == 1 and type(first) in _PIECES:
         return [_PIECES[type(first)], first.choice, first.index, first.text]
@@ -139,7 +139,7 @@ class MarkedReader:
         name, data = frame
         piece = [name, data, kind, event.choice, event.index, event.text]
         mark = FrameMark(number, {self._name: {"piece": piece}})
-        force_setattr(event, "frame", mark)  # made for this frame, so that nobody else has it
+        force_setattr(event, "frame", mark)  # made for this frame, and shared with no other code
         return events
 
     def _feed(self, frame: Frame, events: list[Event]) -> list[Event]:
@@ -154,8 +154,8 @@ class MarkedReader:
         return [*last, *self._marked(events)] if events else last
 
     def close(self) -> list[Event]:
-        """A stream that broke off ends with an error that no frame said: that one has no mark, so
-        that whoever listens is told."""
+        """Ends a stream that broke off with an error that no frame contains: it has no mark, so
+        that the client receives it."""
         last = self._let_go() if self._held else []
         self._has_ended = False
         events = self._reader.close()
@@ -189,8 +189,8 @@ def _is_silent(events: list[Event]) -> bool:
 
 
 class _Agreement:
-    """What events told stands: an end that says otherwise is made to agree with it, so that whoever
-    changes a piece, a name, a reason or the usage need not change the end as well."""
+    """Makes the end of a stream agree with its events, so that code that changes a piece, a
+    name, a reason or the usage need not change the end as well."""
 
     def __init__(self) -> None:
         self.start: MessageStart | None = None
@@ -256,9 +256,9 @@ def _named(message: Message, start: MessageStart) -> Message:
 
 
 class Home:
-    """Events in, frames out. `others` writes the stream as one that came from elsewhere: from the
-    first change on, when it is told all that came before. What it lost (`heard`) is a loss of the
-    stream only then."""
+    """Writes events home as frames. `others` writes the stream as one of another dialect: from
+    the first change on, when it gets all events before. Losses of its reading (`heard`) count
+    only from then on."""
 
     def __init__(
         self, name: str, others: FrameWriter, steps: Steps, foreign_report: Report, report: Report
@@ -366,8 +366,8 @@ class Home:
 
 
 class _Past:
-    """Events that went home, for who has to be told of them after all: neighbouring pieces of one
-    block are one, so that their number costs no memory."""
+    """Events that went home, in case they are needed after all: neighbouring pieces of one block
+    are joined, so that their number costs no memory."""
 
     def __init__(self) -> None:
         self._events: list[Event] = []

@@ -147,8 +147,8 @@ A = TypeVar("A", bound=Unfinished)
 
 
 class MessageReader(Generic[A]):
-    """A stream in which messages may follow each other: the one that is being told, and the end of
-    a stream that fails or breaks off."""
+    """A stream in which messages may follow each other: the current one, and the end of a stream
+    that fails or breaks off."""
 
     def __init__(self) -> None:
         self._answer: A | None = None
@@ -242,9 +242,9 @@ class Pattern:
 def pattern_of(
     data: str, wire: Wire, spots: Sequence[Spot], pad: str | None = None
 ) -> Pattern | None:
-    """The pattern of a frame of this JSON, whose piece stands in these places, and behind it a
-    `pad` that says nothing. It is right if the frame with another text in the places that were
-    found is the same JSON with that text there."""
+    """The pattern of a frame with this JSON whose piece is at these places, with a `pad` without
+    meaning after it. A pattern is right if the frame with another text at these places is the
+    same JSON with that text there."""
     spots = [*spots, (wire, pad)] if pad is not None else spots
     found = [re.search(f'"{re.escape(key)}"{_STRING}', data) for _, key in spots]
     spans = [match.span(1) for match in found if match is not None]

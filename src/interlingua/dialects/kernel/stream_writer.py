@@ -58,9 +58,9 @@ def beside_error(event: StreamError, name: str, report: Report) -> tuple[Message
 
 
 class StreamWriter:
-    """A stream's writer. Its first event tells whether it is a stream of this dialect that goes
-    home; the marks of others say nothing here. A dialect says its name, and what writes events of
-    others; the way home is the same for all of them."""
+    """A stream's writer. Its first event shows whether this is a stream of the same dialect on
+    its way home; marks of other dialects are ignored. A dialect defines its name and the writer
+    for events of others; the way home is the same for all."""
 
     name: ClassVar[str]
     foreign_writer: ClassVar[type[ForeignWriter]]
@@ -222,8 +222,8 @@ KINDS: dict[type[Block], int] = {TextBlock: TEXT, RefusalBlock: TEXT, ThinkingBl
 
 
 class OpenBlock:
-    """A block on its way: how its pieces are spelled, and how much was said of it. (A struct would
-    take longer to count.)"""
+    """A block being written: how its pieces are spelled, and how much of it is out. (A struct
+    would take longer to count.)"""
 
     __slots__ = ("before", "cuts", "index", "kind", "length", "name", "start")
 
@@ -243,8 +243,8 @@ class OpenBlock:
         """For a call: its start event."""
         self.name: str | None = None
         self.cuts: list[str] | None = None
-        """The JSON of a piece's frame, cut where the piece stands, once pieces can be said; and the
-        name of the frame."""
+        """The JSON of a piece's frame, cut where the piece goes, once pieces can be written; and
+        the name of the frame."""
         self.length = 0
 
     def spell_as(self, name: str | None, wire: Wire) -> None:
@@ -262,8 +262,8 @@ S = TypeVar("S", bound=OpenBlock)
 
 
 class BlockQueue(ABC, Generic[S]):
-    """Says blocks by their starts, pieces and ends, one after the other: what others say while one
-    is open waits. Pieces go out at once."""
+    """Writes blocks as starts, pieces and ends, one after the other: events of other blocks are
+    queued while one is open. Pieces go out at once."""
 
     announces_blocks = False
     """Whether a block that is streamed in pieces writes a frame before the first of them."""
@@ -437,8 +437,7 @@ class InPieces(ForeignWriter, BlockQueue[S]):
 
     @abstractmethod
     def _finish(self, response: Response, recorder: LossRecorder) -> list[Frame]:
-        """All of its blocks were said; this is the rest of it, and its end. Losses are counted
-        here."""
+        """Writes the rest of a message after its blocks, and its end. Losses are counted here."""
 
 
 class PieceWriter(InPieces[OpenBlock]):
@@ -451,8 +450,8 @@ class PieceWriter(InPieces[OpenBlock]):
         return block
 
     def _fail(self, event: StreamError) -> list[Frame]:
-        """What was said before the end is no loss; what still waited is, and so is a call that was
-        not whole."""
+        """Blocks written before the end are no loss; queued ones are, and so is a call that was
+        not complete."""
         if self._failed:
             return []
         blank, recorder = beside_error(event, self._name, self._report)

@@ -118,8 +118,8 @@ class TurnReader:
     def read_each(
         self, turns: list[Any], read: Callable[[Any, str | None, list[Message]], str | None]
     ) -> list[Message]:
-        """The messages of all turns. `read` is told the role of the turn before, adds the messages
-        of one, and gives its role."""
+        """The messages of all turns. `read` gets the role of the turn before, adds the messages
+        of one turn, and returns its role."""
         messages: list[Message] = []
         before: str | None = None
         position = 0
@@ -156,8 +156,8 @@ class TurnReader:
         changes: Changes | None = None,
         shared: Raw | None = None,
     ) -> None:
-        """Add the messages of a turn: one per result, one per run of other blocks. The first has
-        `raw`, what the turn says itself, and the others what is `shared` of it."""
+        """Adds the messages of a turn: one per result, one per run of other blocks. The first
+        has `raw`, the members of the turn itself, and the others the `shared` part of it."""
         if role is _USER:
             for block in blocks:
                 if type(block) is ToolResultBlock:

@@ -28,8 +28,8 @@ def count(value: Any) -> int | None:
 
 
 def counted(key: str, attr: str, filled: bool = False) -> Field:
-    """The field of a count. A negative one is none, and keeps its spelling; 0 is `filled` in where
-    the wire demands one."""
+    """The field of a count. A negative number is no count, and its spelling is preserved; 0 is
+    `filled` in where the wire requires a count."""
     return Field(
         key,
         (attr,),
@@ -44,7 +44,7 @@ def counted(key: str, attr: str, filled: bool = False) -> Field:
 def report_unknown(
     usage: Usage, out: Wire, prompt: str, output: str, recorder: LossRecorder
 ) -> None:
-    """Report counts that are unknown and were written as numbers, because the wire demands them."""
+    """Reports unknown counts that were written as numbers, because the wire requires them."""
     if usage.input_tokens is None and type(out.get(prompt)) is int:
         recorder.filled(usage, "input_tokens", str(out[prompt]))
     if usage.output_tokens is None and type(out.get(output)) is int:
@@ -79,9 +79,9 @@ def clamped(counts: dict[str, int]) -> dict[str, int]:
 
 
 class Split(NamedTuple):
-    """A list or an object of the wire that says one breakdown of a usage. In a list, `name` and
-    `number` are the keys of its entries; in an object, both are empty. `words` are the wire's names
-    and ours."""
+    """A list or an object of the wire with one breakdown of a usage. In a list, `name` and
+    `number` are the keys of its entries; in an object, both are empty. `words` are the wire's
+    names and ours."""
 
     attr: str
     words: TwoWay[str, str]
@@ -91,7 +91,7 @@ class Split(NamedTuple):
     """Names that the object must have, with 0 if nothing was counted."""
 
     def read(self, value: Any) -> dict[str, int] | None:
-        """The counts; None if there are none, or if a list has any other entries."""
+        """The counts; None if it has no counts, or if a list has any other entries."""
         if not self.name:
             pairs = value.items() if type(value) is dict else ()
             found = {word: n for word, n in pairs if type(n) is int and n >= 0}

@@ -59,8 +59,8 @@ _TOOLS = ("tools", "toolConfig")
 
 
 def parse_spelled(wire: Any) -> Wire | None:
-    """A request in JSON text, with tools that remember how their numbers are spelled; None if we
-    would write them so anyway, or there are none."""
+    """A request in JSON text, with tools that remember how their numbers are spelled; None if it
+    has no tools, or the writer would spell them so anyway."""
     if type(wire) is not bytes and type(wire) is not str:
         return None
     try:
@@ -71,7 +71,7 @@ def parse_spelled(wire: Any) -> Wire | None:
     try:
         body, spelled_body = decode_quickly(wire), decode_spelled(wire)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return None  # `parse` says what is wrong
+        return None  # `parse` raises with the reason
     if type(body) is not dict or not any(key in body for key in _TOOLS):
         return None
     return body | {key: spelled_body[key] for key in _TOOLS if key in body}

@@ -144,9 +144,10 @@ class TwoWay(Generic[W, V]):
 
 
 def own_word(metadata: MessageMetadata, *names: str) -> Any:
-    """The wire's word for why a message ended, if a dialect of these names said it: in another one
-    the same word may say something else. Whose `provider_raw` a message has, read it; `protocol`
-    may name the issuer of its thinking instead."""
+    """The wire's word for why a message ended, if it came from a dialect with one of these
+    names: in another dialect the same word may mean something else. The names in `provider_raw`
+    are of the dialects that read the message; `protocol` may name the issuer of its thinking
+    instead."""
     word, raw = metadata.raw_stop_reason, metadata.provider_raw
     if word is None:
         return None
@@ -170,8 +171,8 @@ class StopWords(NamedTuple):
     def of(
         self, message: Message, own: Any, recorder: LossRecorder, read: Reads | None = None
     ) -> Any:
-        """The word for a message: its `own` one as long as that still says why it ended. `read` is
-        what a word says beside this message, where that depends on it."""
+        """The word for a message: its `own` word as long as that still means why it ended.
+        `read` gives the meaning of a word in this message, where the meaning depends on it."""
         read = self.read if read is None else read
         reason = message.metadata.stop_reason
         if own is not None and read(own) is reason:
@@ -187,8 +188,8 @@ class StopWords(NamedTuple):
 def report_stop_word(
     message: Message, word: str, again: StopReason | None, recorder: LossRecorder
 ) -> None:
-    """Report a word that is read as another reason, `again`. An answer without content looks like a
-    full one where the word says that it is: this is an error."""
+    """Reports a word that is read as another reason, `again`. An error where an answer without
+    content would look like a full one."""
     reason = message.metadata.stop_reason
     severity: Severity = "info" if reason is None else "warning"
     if reason in _WITHOUT_ANSWER and again not in (*_WITHOUT_ANSWER, *_UNFINISHED):
@@ -207,14 +208,14 @@ _UNFINISHED = (StopReason.MAX_TOKENS, StopReason.OTHER)
 
 
 def lacks_stop_reason(metadata: MessageMetadata) -> bool:
-    """Whether nobody said why a message ended. It may be cut off, so that the word for a full
-    answer would say too much of it, and the one for an answer that was cut is nearest."""
+    """Whether a message has no stop reason. It may be cut off: the word for a full answer would
+    claim too much, and the one for an answer that was cut is nearest."""
     return any(found.type == NO_REASON for found in metadata.diagnostics)
 
 
 def compaction_as_text(block: CompactionBlock, recorder: LossRecorder) -> TextBlock | None:
-    """Compacted history for a dialect that has no such block: its summary as labelled text; None
-    where there is nothing that anybody but its issuer could read."""
+    """Compacted history for a dialect without such a block: its summary as labelled text; None
+    if only its issuer can read it."""
     if not block.text:
         if block.data is None:
             recorder.dropped(block, because("compaction_failed"))
@@ -232,8 +233,8 @@ def compaction_as_text(block: CompactionBlock, recorder: LossRecorder) -> TextBl
 def write_unknown(
     block: UnknownBlock, recorder: LossRecorder, written: frozenset[str] = frozenset()
 ) -> Any:
-    """A part of our own that nobody understood, as it came; None for another dialect's. Others have
-    said these fields."""
+    """A part of this dialect that was not understood, as it was read; None for another
+    dialect's. The fields of such a block are written elsewhere."""
     part = block.raw.get(recorder.dialect)
     if type(part) is not dict:
         recorder.dropped(block, because("unknown_block"))
@@ -243,7 +244,7 @@ def write_unknown(
 
 
 def speech_as_text(block: AudioBlock, recorder: LossRecorder) -> TextBlock:
-    """The transcript of a spoken answer, for a dialect whose answers are not spoken."""
+    """The transcript of an audio answer, for a dialect without audio in answers."""
     reason = because("audio_as_transcript")
     recorder.lost(block, None, reason, kind="downgraded")
     if block.raw is not None:
@@ -301,7 +302,8 @@ def report_changes(
 
 
 def report_beside(message: Message, recorder: LossRecorder) -> None:
-    """Report all that a message says beside its content, where the wire has that alone."""
+    """Reports everything that a message has beside its content, for a wire that has content
+    only."""
     if message.name is not None:
         recorder.lost(message, "name")
     if message.changes is not None:

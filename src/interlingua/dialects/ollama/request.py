@@ -135,7 +135,7 @@ OPTIONS = Table(
     Options,
     inside(
         "options",
-        # A negative one says that there is no limit, or only that of the context.
+        # A negative number means that there is no limit, or only that of the context.
         plain("num_predict", "max_output_tokens", int, fits=lambda limit: limit >= 0),
         plain("top_k", "top_k", float, fits=_is_whole)._replace(write=_write_top_k),
         *[plain(key, attr, kind) for key, (attr, kind) in NUMBERS.items()],
@@ -144,7 +144,7 @@ OPTIONS = Table(
     Field("format", ("response_format",), _read_format, _write_format),
     Field("think", ("reasoning",), _read_think, _write_think, few=True),
     together(("logprobs", "top_logprobs"), ("logprobs",), _read_logprobs, _write_logprobs),
-    # The server streams unless it is told otherwise.
+    # The server streams by default.
     plain("stream", "stream", bool, missing=True, fill=lambda _: False),
     beside=("model", "messages", "tools"),
 )
@@ -171,7 +171,7 @@ def write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
 
 
 def read_request(wire: Wire, model: str | None = None, stream: bool | None = None) -> Request:
-    """The body says model and stream itself; `model` is for one that does not."""
+    """The body contains model and stream; `model` is for a body without one."""
     return read_whole(f"{NAME} request", _read, wire, model)
 
 

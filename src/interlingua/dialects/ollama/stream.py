@@ -52,7 +52,8 @@ from interlingua.streams.frames import MANY, Frame, thin
 
 WHAT = f"{NAME} stream"
 
-# -- an answer while a stream tells it ------------------------------------------------------------
+# -- the answer of a stream
+# -------------------------------------------------------------------------
 
 _MANY = 1000
 _FIRST_INDEXES: dict[type[Block], int] = {
@@ -144,7 +145,8 @@ class ResponseBuilder(Blocks):
         self._made_ids = self._made_ids or not all(each.get("id") for each in listed)
         return calls
 
-    # -- what is said beside them -----------------------------------------------------------------
+    # -- members beside them
+    # --------------------------------------------------------------------------
 
     def add(self, line: Wire) -> None:
         """The members of a line beside its blocks. A null does not erase an earlier value."""
@@ -313,7 +315,8 @@ class StreamReader(MessageReader[ResponseBuilder]):
         return super()._break_off(error)
 
 
-# -- writing, as this wire wants it, one block after the other ------------------------------------
+# -- writing events of other dialects, one block after the other
+# ------------------------------------
 
 _PIECES: tuple[Wire, ...] = (
     {"role": "assistant", "content": PIECE},
@@ -323,8 +326,9 @@ _PARTS = frozenset({"content", "thinking", "images", "tool_calls"})
 
 
 class ForeignWriter(PieceWriter):
-    """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
-    and stop reason are said at the end, and losses are counted there."""
+    """Writes the frames for events of other dialects. One block is open at a time; events of
+    other blocks are queued. Usage and stop reason are written at the end, and losses are counted
+    there."""
 
     def _begin_anew(self) -> None:
         super()._begin_anew()
@@ -335,7 +339,7 @@ class ForeignWriter(PieceWriter):
     # -- messages ---------------------------------------------------------------------------------
 
     def _begin(self, model: str | None, id: str | None) -> list[Frame]:
-        """The first line is one that says something, or the last."""
+        """The first line is the first with content, or the last."""
         model = DEFAULT_MODEL if model is None else model
         self._line = {"model": model, "created_at": DEFAULT_TIME}
         return []
