@@ -107,15 +107,15 @@ _WRITTEN = frozenset({*_FIELDS, "raw"})
 
 
 class Counts(NamedTuple):
-    """What an API calls its counts. The prompt's includes what came from the cache, that of what
-    was said leaves out what was thought, and what server tools added to the prompt is counted
-    apart, and stays apart. The total is the sum of all. What reading again cannot tell:
+    """The names of an API's counts. The prompt's includes cached tokens, the answer's leaves out
+    thinking, and what server tools added to the prompt is counted apart, and stays apart. The
+    total is the sum of all. Spelling that no field can hold:
 
         wire   counts that contradict each other
         total  a total that is not the sum, and the sum that it stood for: until a count changes
-        derived  the one count that the wire left out and its total tells (recorded of Gemini with
+        derived  the one count that the wire left out and its total implies (recorded of Gemini with
                a file by URL, 2026): left out again until it changes
-        tier   the key that says which tier served the request, where it is not the first
+        tier   the key with the tier that served the request, where it is not the first
     """
 
     prompt: str

@@ -41,8 +41,8 @@ def read_tokens(value: Any) -> tuple[JsonObject, ...]:
 
 
 def write_tokens(message: Message, recorder: LossRecorder) -> list[Wire]:
-    """The tokens for a wire that spells them as the canonical value does; others may have left out
-    what it demands, or have numbers of tokens, which mean nothing elsewhere."""
+    """The tokens for a wire that spells them as the canonical value does. Dialects that lack a
+    required member, or have token numbers, which mean nothing elsewhere, cannot be written."""
     metadata, protocol = message.metadata, message.metadata.protocol
     if protocol in _NUMBERED:
         recorder.lost(message, "metadata.logprobs", because("token_ids"))
@@ -88,8 +88,8 @@ def _with_bytes(token: JsonObject) -> Wire:
 def report_cache_details(
     message: Message, found: CacheDiagnosis, recorder: LossRecorder, tokens: bool = True
 ) -> None:
-    """What no vendor says of a cache that was missed: which parts changed, since when, what it
-    costs; and unless it says `tokens`, how many could be used again."""
+    """Reports the parts of a cache diagnosis that no vendor has: which parts changed, since
+    when, what it costs, and, for a wire without `tokens`, how many could have been reused."""
     names = ["changed", "since", "cost_usd"]
     if not tokens or found.outcome != "miss":
         names.append("reusable_tokens")
@@ -160,8 +160,7 @@ def _nothing(_: Any) -> None:
 
 
 def report_metadata(message: Message, recorder: LossRecorder) -> None:
-    """Why the cache was missed and what was removed from the input, for dialects that say
-    neither."""
+    """Reports the cache diagnosis and the input transformations, for dialects that have neither."""
     metadata = message.metadata
     if metadata.cache_diagnosis is not None:
         recorder.lost(message, "metadata.cache_diagnosis", severity="info")

@@ -90,8 +90,8 @@ _VAGUE = frozenset({ErrorKind.INVALID_REQUEST, ErrorKind.OTHER})
 
 
 def error_kind(message: str, status: int | None, *words: str | None) -> ErrorKind:
-    """What went wrong: by the words of the body, in their order, then by the status, then by what
-    the message speaks of."""
+    """The kind of an error: by the words of the body, in their order, then by the status, then
+    by words in the message."""
     kinds = [ERRORS.words[word] for word in words if word in ERRORS.words]
     numbers = [int(word) for word in words if word and word.isdecimal() and len(word) == 3]
     kinds += [_status_kind(number) for number in (status, *numbers) if number is not None]
@@ -114,7 +114,7 @@ def _status_kind(status: int) -> ErrorKind:
 
 
 def is_plain(block: Block) -> bool:
-    """Text with nothing about it that a string could not say."""
+    """Whether a block is a text that a string can express completely."""
     if type(block) is not TextBlock or block.raw is not None or block.cache is not None:
         return False
     return not block.citations and block.signature is None and block.phase is None
@@ -129,11 +129,11 @@ FORMATS: TwoWay[str, str] = TwoWay(
 )
 FORMAT_KEYS: dict[str, type] = {"name": str, "schema": dict, "strict": bool, "description": str}
 FORMAT_NAME = "response"
-"""The name of a JSON schema that has none; the wire demands one."""
+"""The name of a JSON schema without one; the wire requires a name."""
 
 
 def format_field(key: str, *, inside: bool, fillers: Wire) -> Field:
-    """The `response_format` of options; `fillers` are what a schema demands."""
+    """The `response_format` of options; `fillers` are the members that a schema requires."""
 
     def read(value: Any) -> Reading:
         if value == {}:
@@ -174,8 +174,8 @@ _TTLS = ("5m", "30m", "1h", "12h", "24h")
 
 
 def cache_options(ttls: tuple[str, ...], *, reports: bool = False) -> list[Field]:
-    """What a request says of the prompt cache. `ttls` are the lifetimes that may be asked for;
-    with `reports`, the answer can say why the cache was missed."""
+    """The members of a request that control the prompt cache. `ttls` are the lifetimes that may
+    be requested; with `reports`, a diagnosis of a missed cache may be requested."""
     times = TwoWay({ttl: ttl for ttl in ttls})
     shortest = because("cache_ttl", ttl=ttls[0])
     within = [
@@ -263,8 +263,8 @@ _ATTRS = ("kind", "message", "code", "status")
 
 
 class ErrorBodies:
-    """How one dialect tells errors: of which of two words the kind is read first, the type of one
-    that is of no kind, and whether codes are HTTP statuses."""
+    """How a dialect classifies errors: which of two words decides the kind first, the type of an
+    error of no kind, and whether codes are HTTP statuses."""
 
     def __init__(
         self,

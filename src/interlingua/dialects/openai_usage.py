@@ -62,10 +62,10 @@ def by_modality(attr: str) -> Split:
 
 
 class Counts:
-    """How one of the two calls its counts. `repeated` are keys beside the usual ones under which
-    hosts say a count, or say it again; with `demanded`, all details have to be told, 0 where
-    nobody knows better; with `apart`, hosts leave the reasoning out of the output. `splits` are
-    breakdowns; `beside` are fields that a response says beside its usage."""
+    """How one of the two APIs names its counts. `repeated` are additional keys under which hosts
+    have a count, or repeat it; with `demanded`, all details are required, 0 where they are
+    unknown; with `apart`, hosts leave the reasoning out of the output. `splits` are breakdowns;
+    `beside` are fields of a response beside its usage."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ def _without(own_raw: Wire, path: tuple[str, ...], split: Split) -> Wire:
 
 
 def read_tier(usage: Usage, wire: Wire, words: TwoWay[str, str] = SERVED_TIERS) -> Usage:
-    """The usage with the tier that stands beside it; unchanged if there is none."""
+    """The usage with the tier beside it; unchanged without a tier."""
     tier = wire.get("service_tier")
     if type(tier) is not str or usage.service_tier is not None or words.read(tier) is None:
         return usage
@@ -247,7 +247,7 @@ def _left(prompt: int | None, output: int | None, total: int) -> int:
 
 
 def _keep_details(wire: Wire, words: Counts, preserved: Preserved) -> set[str]:
-    """Keep what details say beside counts; those that there are."""
+    """Preserves the details beside counts."""
     taken = set()
     if words.demanded:
         preserved.mark_any_absent(wire, words.details)
@@ -271,8 +271,8 @@ def _repeats(wire: Wire, key: str, fields: dict[str, Any], words: Counts) -> boo
 
 
 def _parts(wire: Wire, words: Counts, spelling: Wire) -> dict[str, int]:
-    """Counts of parts by their fields: the first who says one is believed. Those that no details
-    say stand aside."""
+    """Counts of parts by their fields: the first detail with a field wins. `$form.aside`
+    records fields whose counts are outside all details."""
     parts: dict[str, int] = {}
     for key, names in (*words.details.items(), (None, words.repeated)):
         inner: Any = wire if key is None else wire.get(key)

@@ -240,8 +240,7 @@ def fate(probe: Probe, source: str, target: str) -> Fate:
 
 
 def own_fate(probe: Probe, name: str) -> Fate:
-    """What a dialect makes of it in the first place. Nobody says that a request was read here, so
-    that its form is repaired."""
+    """The fate in the dialect itself. The request was not read there, so its form is repaired."""
     source = None if isinstance(probe.value, Request) else name
     return _fate_at(probe, source, dialect_of(name))
 

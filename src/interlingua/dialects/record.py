@@ -75,7 +75,7 @@ class HostVariant(Protocol):
 
 
 class Hosts(NamedTuple):
-    """The services that speak a dialect with field names of their own."""
+    """The services that use a dialect with field names of their own."""
 
     named: Mapping[str, HostVariant]
     of_switches: Callable[[Any], HostVariant | None]
@@ -124,7 +124,7 @@ class Traits(NamedTuple):
     stored_metadata: bool = False
     """Accepts metadata only with an answer that is to be stored."""
     orders_properties: bool = False
-    """Its schemas may say in which order properties come (`propertyOrdering`)."""
+    """Its schemas may define the order of properties (`propertyOrdering`)."""
     speaks: bool = False
     """Its answers may be sound."""
     choices: frozenset[Literal["none", "one", "some"]] = frozenset({"none", "one", "some"})
@@ -146,8 +146,8 @@ class Traits(NamedTuple):
     continues: frozenset[str] = frozenset()
     """The fields of `Continues` that it alone has."""
     ends_with_connection: bool = False
-    """A stream may go on after it told why it stopped: it is whole when the connection ends, if
-    that is in good order."""
+    """A stream may continue after its stop reason: it is complete when the connection ends in
+    good order."""
     messages_apart: bool = False
     """A stream may carry several messages, each with its own beginning and end."""
     closes_blocks: bool = False
@@ -183,7 +183,8 @@ class Traits(NamedTuple):
     instruction_roles: bool = False
     """Instructions are messages of one of two roles."""
     hosts: Hosts | None = None
-    """The services that use it with field names of their own; None if there are none."""
+    """The services that use it with field names of their own; None if there are no such
+    services."""
     binding: ThinkingBinding | None = None
     """Which models bind their thinking to the history before it."""
     asks_for_thinking: Wire | None = None
@@ -351,14 +352,14 @@ class Dialect:
     def read_request(
         self, wire: Wire | bytes | str, model: str | None = None, stream: bool | None = None
     ) -> Request:
-        """`model` and `stream` are for dialects that say them in the URL."""
+        """`model` and `stream` are for dialects that have them in the URL."""
         try:
             try:
                 body = (
                     decode_quickly(wire) if isinstance(wire, bytes) else parse(wire, self._request)
                 )
             except (msgspec.DecodeError, UnicodeError):
-                body = parse(wire, self._request)  # which says what is wrong
+                body = parse(wire, self._request)  # which raises with the reason
         except RecursionError:
             raise DepthError(self._request, codec.STORED_DEPTH) from None
         return self.read_parsed(body, model, stream)
@@ -380,7 +381,7 @@ class Dialect:
                     decode_quickly(wire) if isinstance(wire, bytes) else parse(wire, self._response)
                 )
             except (msgspec.DecodeError, UnicodeError):
-                body = parse(wire, self._response)  # which says what is wrong
+                body = parse(wire, self._response)  # which raises with the reason
             return self._read_response(body)
         except RecursionError:
             raise DepthError(self._response, codec.STORED_DEPTH) from None
@@ -434,8 +435,8 @@ class Dialect:
 
 
 class StreamReader(Protocol):
-    """Frames in, events out. Where `marks` is False, pieces need not say which frame they came
-    from: only the way home asks for it."""
+    """Frames in, events out. Where `marks` is False, pieces need not record their frame: only
+    the way home uses it."""
 
     marks: bool
 
@@ -479,4 +480,4 @@ class Written(msgspec.Struct, frozen=True):
         try:
             return encode_quickly(self.wire)
         except (UnicodeEncodeError, RecursionError, TypeError, OverflowError):
-            return encode(self.wire)  # which says what is wrong
+            return encode(self.wire)  # which raises with the reason

@@ -35,7 +35,7 @@ def has_all(*keys: str) -> Holds:
 
 
 def both(*signs: Holds) -> Holds:
-    """Several signs that speak together."""
+    """Several signs, all of which have to hold."""
     return lambda data: all(sign(data) for sign in signs)
 
 

@@ -174,7 +174,7 @@ def write_plain_call(block: ToolUseBlock) -> Wire:
 
 
 def write_call(block: ToolUseBlock, to: WriteContext, signs: bool) -> Wire:
-    """One item of `tool_calls`; `signs` says that Google's signatures may be written."""
+    """One item of `tool_calls`; `signs` allows Google's signatures."""
     ids = to.t.host.ids
     id = block.id if ids is None else ids.fit(block.id)
     if (block.raw or block.call_type or block.signature or block.cache or block.caller) is None:
@@ -197,8 +197,8 @@ def write_call(block: ToolUseBlock, to: WriteContext, signs: bool) -> Wire:
 def _write(
     block: ToolUseBlock, table: Table, own_raw: Wire, to: WriteContext, key: str = "id"
 ) -> Wire:
-    """What a table says of a call; `key` has its id, which is not written where it was made for a
-    call that had none."""
+    """A call by its table; `key` has its id, which is not written if it was made for a call
+    without one."""
     wire: Wire = {}
     table.write(block, wire, own_raw, to.recorder)
     is_optional = "function_call" not in to.t.host.lacks

@@ -47,7 +47,7 @@ class _Message(msgspec.Struct):
     function_call: Any = None
 
     def is_plain(self) -> bool:
-        """Whether `stop` says all about its end."""
+        """Whether `stop` describes the end completely."""
         is_listed = bytes(self.content).startswith(b"[")
         return not (self.refusal or self.tool_calls or self.function_call or is_listed)
 

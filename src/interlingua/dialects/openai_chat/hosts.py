@@ -39,8 +39,8 @@ def host_differs(host: Host, body: bytes, members: Mapping[str, Any] | None = No
 
 
 def _other_words(host: Host) -> tuple[bytes, ...]:
-    """Keys that the host has other words for. One that a client said in a rarer word stays as it
-    is, unless the host insists on its own."""
+    """Keys that the host calls otherwise. One that a client spelled with a rarer name is
+    preserved, unless the host insists on its own."""
     words = {
         usual for usual, own in zip(_words(DEFAULT_HOST), _words(host), strict=True) if usual != own
     }

@@ -29,7 +29,7 @@ Fields = dict[str, Any]
 
 
 class Part(NamedTuple):
-    """A type of part, as it is read and written: what it says stands under one key."""
+    """A type of part, for reading and writing: its content is under one key."""
 
     block: type
     key: str
@@ -37,8 +37,8 @@ class Part(NamedTuple):
     """What stands there, never null, to the fields of a block; None where it is nothing of the
     kind."""
     write: Callable[[Any, WriteContext, Wire], Any]
-    """What stands there, or None where a block cannot be said so; the last argument is its
-    `$form`."""
+    """The content of the part, or None for a block that cannot be written so; the last argument
+    is its `$form`."""
     attrs: frozenset[str]
     """The fields that it sets."""
     beside: dict[str, str]

@@ -1,8 +1,8 @@
 """Messages, two ways: a model's, which requests and responses share, and all others. Tool results
 are messages of their own.
 
-For a model's message the wire has a place for each kind of block: thinking, hosted tools, content,
-refusal, images, audio, calls, in this order. What a message says in another order is moved."""
+For a model's message the wire has a place for each kind of block: thinking, hosted tools,
+content, refusal, images, audio, calls, in this order. Blocks in another order are moved."""
 
 from __future__ import annotations
 
@@ -641,7 +641,7 @@ def _read_turn(wire: Wire, word: str, role: Role, t: Tables) -> Message:
 
 
 def _read_changes(wire: Wire, t: Tables, taken: set[str]) -> Changes | None:
-    """The effort from here on, where that is all that a setting says."""
+    """The effort from here on, if a setting has nothing but an effort."""
     match wire["configuration_update"]:
         case {"reasoning": {"effort": effort} as inner} as update if effort in EFFORTS:
             if len(update) == len(inner) == 1 and "effort" in t.changes:
@@ -688,7 +688,7 @@ class _Writer:
 
 
 def _has_effort(changes: Changes, t: Tables) -> bool:
-    """Whether a message without words says anything here."""
+    """Whether a message without content has an effect here."""
     return changes.effort is not None and "effort" in t.changes
 
 

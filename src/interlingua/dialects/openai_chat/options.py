@@ -183,13 +183,13 @@ def choose_function(wire: Wire, own_raw: Wire) -> None:
 
 
 # -- how much to think ----------------------------------------------------------------------------
-# Several keys may say it, of which an edit has to find the right one: `$form` names it.
+# Several keys may have it, of which an edit has to find the right one: `$form` names it.
 
 _REASONING = ("reasoning", "reasoning_effort", *tables.SWITCHES)
 
 
 def _read_reasoning(wire: Wire, t: Tables, preserved: Preserved) -> Reasoning | None:
-    """All settings of thinking in the body; None if there are none."""
+    """All settings of thinking in the body; None if it has none."""
     fields: Attrs | None = None
     taken: set[str] = set()
     effort = wire.get("reasoning_effort")
@@ -344,7 +344,7 @@ ATTRS = {
     "top_logprobs": "logprobs",
     **dict.fromkeys(tables.SWITCHES, "reasoning"),
 }
-"""The options that keys of other names say."""
+"""The options for keys with other names."""
 
 
 def own_name(key: str, host: Host) -> str | None:
@@ -448,8 +448,8 @@ def read_options(wire: Wire, t: Tables, preserved: Preserved) -> Attrs:
 
 
 def _once(wire: Wire, t: Tables, preserved: Preserved) -> Wire:
-    """The body with one name for each option. Another that says the same, or null beside it, is
-    spelling (`$form.twice`); the host's own name counts where they differ."""
+    """The body with one name for each option. Another name with the same value, or with null, is
+    spelling (`$form.twice`); the host's own name wins where values differ."""
     for attr in NAMES:
         own = _named(t, attr)
         other = _other(own, attr)

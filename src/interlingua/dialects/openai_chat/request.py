@@ -107,7 +107,7 @@ def read_legacy_tool(wire: Any, t: Tables) -> ToolDefinition:
 
 
 def _read_server_tool(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
-    """A tool that the service runs; all it says is the service's own."""
+    """A tool that the service runs; all its members are the service's own."""
     stood = not (t.server_tools and kind.startswith(t.server_tools))
     preserved = Preserved(spelling={"stood": True} if stood else {})
     cache = read_marks(wire, t, "tool", preserved)
@@ -244,8 +244,8 @@ def _tables_at(host: str | Host) -> Tables:
 
 
 def _settle(wire: Wire, request: Request, host: Host, recorder: LossRecorder) -> None:
-    """What a host wants of a body that is written: its one word for the longest answer, and to be
-    asked for counts. The same number under another word is no loss; another number is."""
+    """Adapts a written body to its host: the host's key for the limit of output, and the request
+    for token counts. The same number under another key is no loss; another number is."""
     if host.exact_limit_key:
         limits = [wire.pop(word) for word in LIMITS & wire.keys()]
         limit = request.options.max_output_tokens

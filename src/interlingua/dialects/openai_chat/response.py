@@ -47,7 +47,7 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     return write_answer(response, ANSWER_TABLES, recorder)
 
 
-# -- why it ended: `stop` says it all but for calls and refusals, which the content tells ---------
+# -- why it ended: calls and refusals follow from the content, all else from `stop` ----------------
 
 
 def read_stop(word: Any, content: Sequence[Block]) -> StopReason:
@@ -63,8 +63,8 @@ def read_stop(word: Any, content: Sequence[Block]) -> StopReason:
 
 
 def write_stop(message: Message, to: WriteContext, own_raw: Wire) -> str | None:
-    """The wire's own word while it still says the reason; else the nearest. `mine` is the choice's;
-    it names a word that stood there although the service does not list it."""
+    """The wire's own word while it still means the reason; else the nearest. `own_raw` is the
+    choice's; it names a word that the wire had although the service does not list it."""
     t, recorder = to
     reason, word = message.metadata.stop_reason, own_word(message.metadata, t.name)
     if reason is None:
@@ -88,7 +88,7 @@ def write_stop(message: Message, to: WriteContext, own_raw: Wire) -> str | None:
 
 
 # -- a choice whose answer is a list of messages: Mistral's, when it ran tools of its own ---------
-# They are one canonical message; the counts in `raw` say where each of them ended.
+# They are one canonical message; the counts in `raw` record where each of them ended.
 
 
 def _read_run(wires: Any, t: Tables, origin: int | str | None) -> AssistantFields:

@@ -1,5 +1,5 @@
-"""Chat Completions as data: its words, where things may stand, and `Tables`, which holds all that a
-neighbouring dialect may say in another way.
+"""Chat Completions as data: its words, where things may be, and `Tables`, which holds everything
+that a related dialect may have otherwise.
 
 Words are those of the Python package `openai` 3.49.0 (`openai.types.chat`, read 2026-11-15), unless
 a remark names another source. What other hosts do is from recorded traffic (read 2026-11).
@@ -30,8 +30,8 @@ from interlingua.model.metadata import StopReason
 # -- hosts ----------------------------------------------------------------------------------------
 
 Replay = Literal["never", "calls", "always", "own"]
-"""When thinking is sent back: never; with calls, where the host insists on it; always; or, at a
-host of which nothing is known, what it said itself, in the form in which it said it."""
+"""When thinking is sent back: never; with calls, where the host insists on it; always; or, at an
+unknown host, its own thinking, in the form in which it came."""
 
 
 class Host(NamedTuple):
@@ -42,7 +42,7 @@ class Host(NamedTuple):
     max_tokens: str = "max_completion_tokens"
     seed: str = "seed"
     user: str | None = "safety_identifier"
-    """The key for the end user's id; None where there is none."""
+    """The key for the end user's id; None if there is no such key."""
     developer: bool = True
     """Knows the role developer; else it is written as system."""
     thinking: str | None = None
@@ -174,8 +174,8 @@ types of the packages `openai` 3.49.0, `mistralai` 3.7.0, `groq` 1.7.0, `togethe
 key with the chat request of its package (2026-11-19); of xAI (docs.x.ai, and `xai-sdk` 1.21.0) and
 DeepSeek (api-docs.deepseek.com) the API references; and what they were recorded to accept."""
 _KNOWN = frozenset[str]().union(*_SETTINGS.values()) - _SETTINGS["usual"] - {"provider"}
-"""Keys that no host is known to have are passed on. So is `provider`, which says who may see the
-data: a host that does not have it has to refuse the request."""
+"""Keys that no host is known to have are passed on. So is `provider`, which limits who may see
+the data: a host without it has to refuse the request."""
 HOSTS |= {
     name: host._replace(name=name, lacks=_KNOWN - _SETTINGS[name]) for name, host in HOSTS.items()
 }
@@ -237,7 +237,7 @@ AUDIO_FORMATS: TwoWay[str, str] = TwoWay(
 )
 
 MAGIC = {**IMAGE_STARTS, "JVBERi": "application/pdf"}
-"""How base64 begins, for media whose type nobody said; a data URL needs one."""
+"""How base64 begins, for media without a type; a data URL needs one."""
 DEFAULT_IMAGE = "image/png"
 DEFAULT_DOCUMENT = "application/octet-stream"
 DEFAULT_AUDIO = "wav"
@@ -274,7 +274,7 @@ REPEATED_COUNTS: dict[str, str] = {
     "cache_creation_input_tokens": "cache_creation_input_tokens",
     "reasoning_tokens": "reasoning_tokens",
 }
-"""Keys beside the usual ones under which hosts say a count, or say it again (recorded 2026-11)."""
+"""Additional keys under which hosts have a count, or repeat it (recorded 2026-11)."""
 COUNTS = Counts(
     "prompt_tokens",
     "completion_tokens",
@@ -291,8 +291,8 @@ COUNTS = Counts(
 
 
 class HostedKeys(NamedTuple):
-    """Where an item of a tool that the service ran has its parts; `place` is what `$form.in` says
-    of its blocks."""
+    """Where an item of a tool that the service ran has its parts; `place` is the `$form.in` of
+    its blocks."""
 
     position: str
     type: str | None
@@ -346,7 +346,7 @@ class Tables(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     issuers: dict[str, str]
     """The protocol that signatures are filed under, by `format`; the dialect's own by default."""
     fillers: dict[str, Any]
-    """What a response says where nobody knows better."""
+    """Members of a response whose values are unknown."""
     answer: bool = False
     """These are the tables for responses."""
     null_stop: bool = False
@@ -354,7 +354,7 @@ class Tables(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     images_out: bool = False
     custom_tools: bool = True
     subset_choice: bool = True
-    """A choice among some of the tools can be said."""
+    """A choice among some of the tools can be expressed."""
     float_bias: bool = False
     server_tools: str | None = None
     """How the kinds of tools begin that the service itself runs."""
@@ -364,7 +364,7 @@ class Tables(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     status_codes: bool = False
     """An error's code is the HTTP status."""
     changes: frozenset[str] = frozenset()
-    """What of `Changes` a message of instructions can say."""
+    """The fields of `Changes` that a message of instructions can express."""
 
 
 class WriteContext(NamedTuple):
@@ -402,7 +402,7 @@ NUMBERS: dict[type, tuple[str, ...]] = {
 
 
 class Names(NamedTuple):
-    """An option with two names; the field of a `Host` says which is its own."""
+    """An option with two names; the field of a `Host` that has its own."""
 
     kind: type
     keys: tuple[str, str]
@@ -427,7 +427,7 @@ TEMPLATE_FLAGS = ("enable_thinking", "thinking")
 """What templates call it: those of Qwen and GLM, those of DeepSeek, Granite and Kimi."""
 SWITCHED: TwoWay[str, str] = TwoWay({"enabled": "on", "disabled": "off"})
 DEFAULT_EFFORT = "default"
-"""Groq's Qwen models think by default, and say so in place of an effort (console docs, 2026-11)."""
+"""Groq's Qwen models think by default; this word replaces an effort (console docs, 2026-11)."""
 
 MARKS = ("prompt_cache_breakpoint", "cache_control")
 """Cache breakpoints: OpenAI's, and Anthropic's as others hand it on."""

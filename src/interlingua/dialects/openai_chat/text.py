@@ -185,7 +185,7 @@ def keep_unknown(wire: Wire, t: Tables, **spelling: Any) -> UnknownBlock:
 def write_parts(
     blocks: Iterable[Block], granted: Granted, to: WriteContext, aside: Granted = _NONE
 ) -> list[Any]:
-    """The parts of blocks; `aside` are fields that the message says elsewhere."""
+    """The parts of blocks; `aside` are fields that the message has elsewhere."""
     parts: list[Any] = []
     for block in blocks:
         if type(block) is TextBlock and is_plain(block):
@@ -312,7 +312,7 @@ def _inner_text(chunks: list[Any]) -> str:
 
 
 def _write_chunk(block: model.ThinkingBlock, to: WriteContext, spelling: Wire) -> Any:
-    """The chunks that were read, as long as they say the text."""
+    """The chunks that were read, as long as they amount to the text."""
     text, inner = block.text, spelling.get("inner", raw_of(to.t.name, block.raw).get("inner"))
     if inner == "string":
         return text
@@ -446,8 +446,8 @@ def _write_answer(
 
 
 # -- citations: `annotations` of a message --------------------------------------------------------
-# Offsets count code points of the whole text, no bytes; 0 to 0 says that there is no range (both
-# recorded, 2026-11).
+# Offsets count code points of the whole text, not bytes; 0 to 0 means no range (both recorded,
+# 2026-11).
 
 _URL = "url_citation"
 _RANGE = ("start_index", "end_index")

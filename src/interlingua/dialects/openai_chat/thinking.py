@@ -94,8 +94,8 @@ def joined(blocks: Iterable[Block]) -> str:
 
 
 def usual_places(blocks: Sequence[Block], t: Tables, calls: bool, own: bool) -> list[str]:
-    """The keys under which thinking is written where nothing says otherwise; `own` thinking came by
-    this dialect itself."""
+    """The keys under which thinking is written by default; `own` thinking came from this dialect
+    itself."""
     host = t.host
     if t.answer:
         return _places_of_answer(blocks, t)

@@ -1,4 +1,4 @@
-"""The Responses API, as OpenAI, Azure, xAI, OpenRouter, DeepSeek and others speak it."""
+"""The Responses API, as OpenAI, Azure, xAI, OpenRouter, DeepSeek and others have it."""
 
 from interlingua.dialects.openai_responses.tables import NAME, TITLE, TRAITS
 from interlingua.dialects.record import Dialect

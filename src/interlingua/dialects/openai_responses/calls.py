@@ -545,8 +545,8 @@ def _read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
 
 
 def _read_mixed(item: Wire, spelling: Wire) -> Attrs:
-    """A string or a list of parts, whose last breakpoint is the result's. That one text was a list,
-    or that there was nothing, no block can tell (`$form.list`, `$form.output`)."""
+    """A string or a list of parts, whose last breakpoint is the result's. `$form.list` and
+    `$form.output` record a text that was a list, and absent output, which no block can express."""
     value = item.get("output")
     if value is None:
         spelling["output"] = "null" if "output" in item else "absent"
@@ -575,8 +575,8 @@ def _read_mixed(item: Wire, spelling: Wire) -> Attrs:
 def write_result(
     block: ToolResultBlock, word: str, id: str, name: str | None, recorder: LossRecorder
 ) -> Wire:
-    """`word` is the type of the item, `id` what it says about its call, `name` the name of the
-    tool that was called, where the call is there to say it."""
+    """`word` is the type of the item, `id` its reference to the call, `name` the name of the
+    tool, if the call is there to name it."""
     content: tuple[Any, ...] = block.content
     if (
         block.raw is None

@@ -68,9 +68,8 @@ _PLAIN_EMPTY = [[0, "empty", {"role": "assistant", "content": ""}]]
 
 
 class Asides:
-    """What stands among messages and is no part of what was said: each tells how many blocks came
-    before it, what it is and what it says, or the number of its content if nobody else has a word
-    for that."""
+    """Items among the messages that are no content: each with the number of blocks before it,
+    its type and its value, or the number of its content if other dialects cannot express it."""
 
     def __init__(self, raw: Raw | None = None) -> None:
         self.places: list[Any] = [*own_spelling(raw).get("asides", ())]
@@ -138,8 +137,8 @@ class Turns:
             self.turn(role, item)
 
     def turn(self, role: Role, item: Wire) -> None:
-        """A message that no model made. Whether its text was a list, and whether instructions stood
-        among the items, no field can tell (`$form.content`, `$form.place`)."""
+        """A message that no model made. `$form.content` and `$form.place` record whether its
+        text was a list, and whether instructions were among the items."""
         content = item.get("content")
         spelling: Wire = {}
         blocks: tuple[Block, ...] = ()
@@ -161,8 +160,8 @@ class Turns:
             self.messages.append(Message(role, blocks, metadata=MessageMetadata(provider_raw=raw)))
 
     def answer(self, item: Wire) -> None:
-        """A message of the model: part of the run. That its text was no list of parts, and that it
-        did not join the list before it, no block can tell (`$form.string`, `$form.apart`)."""
+        """A message of the model: part of the run. `$form.string` and `$form.apart` record that
+        its text was a string, and that it did not join the message before it."""
         content = item.get("content")
         if content is None or content == "" or content == []:
             self.asides = (self.asides or Asides()).add(len(self.blocks), "empty", item)
@@ -330,8 +329,8 @@ class ItemReader(Turns):
     # -- results ------------------------------------------------------------------------------
 
     def result(self, item: Wire, index: int) -> None:
-        """What the call beside it does not tell: the type of the item (`$form.item.type`), and that
-        it names no call, or the item of its call (`$form.key`, `$form.by`)."""
+        """Preserves what the call does not contain: the type of the item (`$form.item.type`),
+        and that it names no call, or the item of its call (`$form.key`, `$form.by`)."""
         word = item["type"]
         kind = OUTPUTS[word]
         spelling: Wire = {}
@@ -370,7 +369,7 @@ class ItemReader(Turns):
                 return call.id
         return synthetic_tool_id([self.seed, index], item["type"])
 
-    # -- what is no part of what was said -----------------------------------------------------
+    # -- items that are no content ----------------------------------------------------------
 
     def reference(self, item: Wire, index: int) -> None:
         id = item.get("id")
@@ -686,7 +685,7 @@ class ItemWriter:
         self.put(item, block)
         return used
 
-    # -- what is no part of what was said -----------------------------------------------------
+    # -- items that are no content ----------------------------------------------------------
 
     def aside(self, aside: Any, raw: Raw | None) -> None:
         """An item that stood here: a message without content, a reference, tools, a setting."""

@@ -219,8 +219,8 @@ def _is_one_string(messages: tuple[Message, ...], start: int) -> bool:
 
 
 def _write_unplaced(request: Request, writer: ItemWriter, recorder: LossRecorder) -> None:
-    """References that stood nowhere follow the one before them, or come first; those whose place
-    is gone are not said."""
+    """References without a position follow the one before them, or come first; those whose
+    position is gone are not written."""
     assert request.continues is not None
     if writer.by_number:
         for id in writer.references.values():

@@ -103,8 +103,8 @@ def _read_beside(usage: Usage, wire: Wire, preserved: Preserved, taken: set[str]
 
 
 def _runs(output: Any) -> dict[str, int] | None:
-    """How often the provider's own tools ran, where only the items of the answer say so. Pages that
-    a search opens are part of it."""
+    """How often the provider's own tools ran, for answers where only the items show it. Pages
+    that a search opens are part of it."""
     runs: Counter[str] = Counter()
     for item in output if type(output) is list else ():
         word = item.get("type") if type(item) is dict else None
@@ -191,8 +191,8 @@ def _is_response(wire: Wire) -> bool:
 def _read_ending(
     wire: Wire, content: tuple[Block, ...], metadata: Wire, preserved: Preserved, taken: set[str]
 ) -> None:
-    """The status, and why a response is incomplete. That an unknown word is such a reason and no
-    status, no field can tell (`$form.reason`)."""
+    """The status, and why a response is incomplete. `$form.reason` records that an unknown word
+    is such a reason and no status."""
     status, details = wire.get("status"), wire.get("incomplete_details")
     status, reason = status if type(status) is str else None, None
     if status is not None:
@@ -326,7 +326,7 @@ def _own_words(response: Response, message: Message) -> list[tuple[str | None, s
 def _plain_words(
     metadata: MessageMetadata, content: tuple[Block, ...]
 ) -> tuple[str | None, str | None]:
-    """`completed` says a refusal only beside its text, so that a filter is nearest without it."""
+    """`completed` has a refusal only beside its text, so that a filter is nearest without it."""
     stopped = metadata.stop_reason
     word = _STATUS_WORDS.get(metadata.status)
     if word is None and stopped is not None:

@@ -65,9 +65,9 @@ ROLES: dict[str, Role] = {role.value: role for role in Role if role is not Role.
 
 
 class CallKind(NamedTuple):
-    """How an item tells a call: `name` is what the vendor calls the tool, None where the item says
-    it; `inside` the key whose object is the call's input, without which `keys` are. Arguments may
-    be that object as `text`."""
+    """How an item expresses a call: `name` is the vendor's name of the tool, None where the item
+    contains it; `inside` the key whose object is the call's input, without which `keys` are.
+    Arguments may be that object as `text`."""
 
     name: str | None
     executor: Executor
@@ -105,7 +105,7 @@ CALLS: dict[str, CallKind] = {
     "apply_patch_call": CallKind("apply_patch", "client", "call_id", "operation"),
 }
 """By the type of the item. `shell_call` is the provider's where its environment is a container,
-`tool_search_call` the client's where its execution says so."""
+`tool_search_call` the client's where its execution is `client`."""
 CALL_TYPES: TwoWay[str, str] = TwoWay(
     {CUSTOM: "custom", **{word: word for word in CALLS if word not in (FUNCTION, CUSTOM)}}
 )
@@ -144,7 +144,7 @@ IMAGE_FORMATS: TwoWay[str, str] = TwoWay(
 """`output_format` of a generated image."""
 
 ASIDES = frozenset({"configuration_update", "compaction_trigger"})
-"""Input items that are no part of what was said."""
+"""Input items that are no content."""
 
 PREFIXES: dict[str, str] = {
     "message": "msg",
@@ -163,7 +163,7 @@ FILLED: dict[str, tuple[str, ...]] = {
     "compaction": ("id",),
     **dict.fromkeys(OUTPUTS, ("id", "status")),
 }
-"""Keys of a response's items that are filled in where nobody said them."""
+"""Keys of a response's items that are filled in if they are unknown."""
 
 _SPAN: dict[str, tuple[str, type]] = {"start_index": ("start", int), "end_index": ("end", int)}
 _FILE: dict[str, tuple[str, type]] = {"file_id": ("file_id", str), "filename": ("title", str)}
@@ -195,9 +195,9 @@ EXTENSIONS: dict[str, type] = {
 """Options that are not OpenAI's but some compatible server's: written only where they were read."""
 
 FORMAT_FILLERS: dict[str, object] = {"name": FORMAT_NAME, "schema": {}}
-"""What a JSON schema demands."""
+"""The members that a JSON schema requires."""
 FILE_NAMES: dict[str | None, str] = {"application/pdf": "document.pdf"}
-"""The name of inline documents that have none; the wire demands one."""
+"""The name of inline documents that have none; the wire requires one."""
 FILE_NAME = "document"
 FILE_PROVIDER = "openai"
 FOREIGN_FILES = frozenset(
@@ -217,7 +217,7 @@ BARE_TOOLS = frozenset(
     | {"programmatic_tool_calling", "shell", "tool_search", "web_search", "web_search_preview"}
     | {"web_search_2025_08_26", "web_search_preview_2025_03_11"}
 )
-"""Kinds of tools that need nothing that a field could not say."""
+"""Kinds of tools that fields can express completely."""
 KINDS = BARE_TOOLS | {"code_interpreter", "computer_use_preview", "file_search", "mcp", "namespace"}
 
 TOOL_KEYS: dict[str, tuple[str, type]] = {
@@ -241,7 +241,7 @@ TOOLS: dict[str, tuple[str, ...]] = {
 """Which of them each kind of tool has."""
 CALLERS: TwoWay[str, str] = TwoWay({"direct": "direct", "programmatic": "program"})
 CALLED_BY = frozenset({"apply_patch", "code_interpreter", "custom", "function", "mcp", "shell"})
-"""Kinds of tools that say who may call them."""
+"""Kinds of tools with a list of allowed callers."""
 
 # Responses -----------------------------------------------------------------------------------
 
@@ -274,7 +274,7 @@ FILLERS: dict[str, object] = {
     "tool_choice": "auto",
     "tools": [],
 }
-"""What every response has to say, where nobody knows better."""
+"""Required members of every response whose values are unknown."""
 
 COUNTS = Counts(
     "input_tokens",
@@ -334,8 +334,8 @@ CONTENT_INDEX, SUMMARY_INDEX = "content_index", "summary_index"
 
 
 class Piece(NamedTuple):
-    """How a part is told in pieces: the frame of a piece, the frame of all, the key of all there,
-    and the key of the part's number, where an item has several."""
+    """How a part is streamed: the frame of a piece, the frame of the whole, the key of the whole
+    in it, and the key of the part's number, where an item has several."""
 
     delta: str
     done: str
@@ -362,14 +362,14 @@ CALL_PIECES: dict[object, Piece] = {
     "mcp_call": MCP,
     "code_interpreter_call": CODE,
 }
-"""How calls are told, by the type of the item."""
+"""How calls are streamed, by the type of the item."""
 PART_PIECES: dict[object, Piece] = {
     "output_text": TEXT,
     "refusal": REFUSAL,
     "reasoning_text": THOUGHT,
     "summary_text": SUMMARIZED,
 }
-"""How parts are told, by their type."""
+"""How parts are streamed, by their type."""
 
 
 def _input_items(data: Wire) -> bool:
@@ -396,7 +396,7 @@ the conversation if it were one. Interactions also have an input of type `user_i
 
 
 def _makes_no_answers(model: Any) -> bool:
-    """Models that are asked with `model` and `input` too, and say nothing."""
+    """Embedding models, whose requests have `model` and `input` too."""
     return isinstance(model, str) and any(
         word in model for word in ("embed", "moderation", "tts-", "-tts")
     )

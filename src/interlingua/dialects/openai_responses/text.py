@@ -136,8 +136,8 @@ def synthetic_id(prefix: str, *parts: object) -> str:
 
 
 def written(table: Table, value: Any, recorder: LossRecorder, out: Wire | None = None) -> Wire:
-    """A part by its table, with what was kept of it, also where it is just being read; `out` is
-    what it says already."""
+    """A part by its table, with its preserved members, also while it is being read; `out` is
+    what is written already."""
     out, raw = {} if out is None else out, value.raw
     table.write(value, out, own(raw), recorder)
     if raw is not None and (len(raw) > 1 or NAME not in raw):
@@ -149,7 +149,7 @@ def written(table: Table, value: Any, recorder: LossRecorder, out: Wire | None =
 
 
 def _read_cache(value: Any) -> Reading:
-    """One that says more than a field can hold is content."""
+    """A value with more than a field can hold is content."""
     match value:
         case {"mode": "explicit"} if len(value) == 1:
             return {"cache": Cache()}

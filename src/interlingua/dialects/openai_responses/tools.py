@@ -304,7 +304,7 @@ def _read_tool(wire: Any) -> ToolDefinition:
         preserved.spelling["kind"] = kind
     raw = preserved.raw(NAME)
     if raw is None and kind not in ("function", "custom"):
-        raw = {NAME: {}}  # tells the vendor's tool
+        raw = {NAME: {}}  # marks the vendor's tool
     return unchecked(ToolDefinition, **attrs, executor=_executor(wire, kind), kind=kind, raw=raw)
 
 
@@ -398,7 +398,7 @@ def has_unknown_keys(choice: Any) -> bool:
 def write_choice(
     choice: ToolChoice, tools: Sequence[ToolDefinition], spelled: Any, recorder: LossRecorder
 ) -> Any:
-    """`spelled` is the wire that it was read from, written back while it says the same."""
+    """`spelled` is the wire that it was read from, written back while it means the same."""
     if spelled is not None:
         again = read_choice(spelled)
         if again is not None and same(again.mode, choice.mode) and again.names == choice.names:
@@ -463,8 +463,7 @@ def merged(before: Changes | None, more: Changes) -> Changes | None:
 
 
 def read_update(item: Wire) -> tuple[Changes, Wire] | None:
-    """The settings of an item, and its other keys; None where it says more than there are fields
-    for."""
+    """The settings of an item, and its other keys; None if fields cannot hold it."""
     reasoning, text = item.get("reasoning"), item.get("text")
     effort = reasoning.get("effort") if type(reasoning) is dict else None
     found = FORMAT.read(text.get("format")) if type(text) is dict else NOT_OURS

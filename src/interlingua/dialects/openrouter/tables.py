@@ -1,4 +1,4 @@
-"""OpenRouter's chat as data: what it says in another way than OpenAI, and what it adds.
+"""OpenRouter's chat as data: what differs from OpenAI, and what it adds.
 
 Words are those of the Python package `openrouter` 1.3.84 (read 2026-11-15), unless a remark names
 another source.
@@ -68,8 +68,7 @@ ROUTED = replace(
     status_codes=True,
     changes=frozenset({"effort"}),
 )
-"""What the service has, and says in another way than OpenAI (SDK `openrouter` 1.3.84, read
-2026-11-15)."""
+"""What the service spells otherwise than OpenAI (SDK `openrouter` 1.3.84, read 2026-11-15)."""
 ANSWERED = chat.answering(ROUTED)
 
 TRAITS = Traits(
@@ -87,8 +86,8 @@ TRAITS = Traits(
     instruction_roles=True,
     paths={"request": "/chat/completions"},
 )
-"""Thinking comes from many issuers: each block's `raw["openrouter"]["format"]` says whose it is
-(`FORMATS` gives the dialect), and OpenRouter takes all of them back (SDK `openrouter` 1.3.84, read
+"""Thinking comes from many issuers: `raw["openrouter"]["format"]` of each block names the issuer
+(`FORMATS` gives the dialect), and OpenRouter accepts all of them (SDK `openrouter` 1.3.84, read
 2026-11-15)."""
 
 

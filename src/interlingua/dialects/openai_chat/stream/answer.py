@@ -74,10 +74,10 @@ _AUDIO_KEYS = ("data", "transcript")
 
 
 class Item(msgspec.Struct, eq=False):
-    """What the wire has for a block: an item of a list, or the value of a key. `event` is what its
-    pieces are, and `read` gives the block of one that holds this text; `wire` is what it says
-    beside the text, which stands under `key`. Where others come between its pieces, each run of
-    them is a block of its own."""
+    """What the wire has for a block: an item of a list, or the value of a key. `event` is the
+    event of its pieces, and `read` returns the block for a text; `wire` has the members beside
+    the text, which is under `key`. Where other items come between its pieces, each run of pieces
+    is a block."""
 
     position: str
     event: Any
@@ -120,14 +120,14 @@ class Item(msgspec.Struct, eq=False):
 # -- thinking -------------------------------------------------------------------------------------
 
 ThoughtPiece = tuple[Item, str] | None
-"""A piece of thinking that an item of a list says."""
+"""A piece of thinking in an item of a list."""
 
 
 class Thoughts:
     """The thinking of one choice beside its content, in the ways that `thinking.py` lists.
 
-    Strings may come alone, or repeat what a list says. An item of `thinking_blocks` that repeats
-    what strings have told so far, or has no text, ends it, and may sign it; items of
+    Strings may come alone, or repeat the content of a list. An item of `thinking_blocks` that
+    repeats the strings so far, or has no text, ends the thinking, and may sign it; items of
     `reasoning_details` with the same type and index are one."""
 
     def __init__(self, choice: Choice) -> None:
@@ -193,7 +193,7 @@ class Thoughts:
             if not signature:
                 return piece
         if item is None and not signature and "index" not in wire:
-            return None  # the beginning of one, as some servers say it
+            return None  # the beginning of one, in the spelling of some servers
         self._sign(item or self._open(_ITEMS), wire, signature)
         return piece
 
@@ -385,7 +385,7 @@ class Call(Item):
     name: str | None = None
     inner: Wire = {}
     value: Any = None
-    """Arguments that came as an object; or an empty string, where any were spoken of."""
+    """Arguments that came as an object; an empty string if arguments were mentioned."""
 
     def add(self, wire: Wire, inner: Wire) -> None:
         for key, value in wire.items():
@@ -438,9 +438,7 @@ class Calls:
         self._read_piece(call, piece, inner, f".{call.kind}")
 
     def read_legacy(self, wire: Any) -> None:
-        if (
-            require(wire, dict, ".function_call") == NO_CALL
-        ):  # how some servers spell that it is none
+        if require(wire, dict, ".function_call") == NO_CALL:  # how some servers spell its absence
             return
         if self._legacy is None:
             self._legacy = self._new(_LEGACY)
@@ -570,7 +568,7 @@ class Choice:
         item.choice, item.index, item.is_open = self.number, self._index(item.position), True
         start = item.start or item.read(item, "")
         if item.start is None and isinstance(start, ThinkingBlock):
-            start = start.replace(signature=None)  # which is told when it has come
+            start = start.replace(signature=None)  # its event comes later
         self._open.append(item)
         self.answer.events.append(start_of_block(item.index, start, choice=self.number))
         return item
@@ -705,7 +703,7 @@ class Choice:
         return {**self._audio.whole(), "transcript": "".join(self._transcript)}
 
     def _alone(self, key: str, value: Any) -> tuple[Block, ...]:
-        """The blocks that a message has which says this alone."""
+        """The blocks of a message with this member alone."""
         message: Wire = {"role": "assistant", "content": None, key: value}
         return read_assistant(message, self.t, self.origin).content
 
@@ -821,7 +819,7 @@ class ResponseBuilder:
             return None
         try:
             message = self.response().message
-        except ReadError:  # which whoever feeds the stream was told
+        except ReadError:  # the error went to whoever feeds the stream
             message = Message(Role.ASSISTANT, self.choices[min(self.choices)].blocks())
         if 0 not in self.choices:  # what there is belongs to others
             message = message.replace(content=())
@@ -832,7 +830,7 @@ class ResponseBuilder:
         return bool(self.choices) and all(each.word is not None for each in self.choices.values())
 
     def goes_on(self) -> bool:
-        """Whether a choice has begun another block after it told why it ended, as hosts do that
+        """Whether a choice has begun another block after its finish reason, as with hosts that
         give the reason after each of several calls."""
         return any(each.is_open for each in self.choices.values())
 

@@ -130,7 +130,7 @@ class StreamReader:
     def _read(self, wire: Wire) -> None:
         choices = wire.get("choices")
         error: ProviderError | None = None
-        if is_failure(wire):  # which may stand in a chunk that says more
+        if is_failure(wire):  # which may be in a chunk with other members
             body = {key: item for key, item in wire.items() if key not in ("choices", "usage")}
             error = read_failure(body, self.tables).error
         if error is None or type(choices) is list:
@@ -187,8 +187,8 @@ class StreamReader:
 
 
 def _is_plain(wire: Wire, spots: Sequence[Spot]) -> bool:
-    """Whether a chunk with such a piece adds nothing but the piece, and does so again if it comes
-    again: what it says of blocks stands in these places, and there is nothing that grows."""
+    """Whether a chunk with such a piece adds nothing but the piece, also when it is repeated:
+    its blocks are at these places, and nothing in it accumulates."""
     choices = wire["choices"]
     choice = choices[0] if len(choices) == 1 else {}
     delta = choice.get("delta")

@@ -186,11 +186,11 @@ class ForeignWriter(stream_writer.ForeignWriter):
 
 
 class ChoiceWriter:
-    """Events of one choice in, frames out. `head` is what its chunks begin with, `by` the protocol
-    of whoever made what it says.
+    """Writes the frames for events of one choice. `head` is the beginning of its chunks, `by` the
+    protocol of the issuer of its content.
 
-    Text, thinking, refusals and calls are said as they come; each of the first three is one text on
-    this wire, so that blocks of the same kind wait for each other."""
+    Text, thinking, refusals and calls are written as they come; each of the first three is one
+    text on this wire, so that blocks of the same kind wait for each other."""
 
     def __init__(self, number: int, t: Tables, head: Wire, by: str) -> None:
         self.t = t
@@ -231,7 +231,7 @@ class ChoiceWriter:
             if call is None:
                 del self._held[index]
                 self._start_pieces(self._calls[index])
-                self._calls[index].length = 1  # or more: it is not said whole any more
+                self._calls[index].length = 1  # or more: it is no longer written as a whole
 
     def push(self, event: Any) -> list[Frame]:
         """Whatever concerns a block."""
@@ -264,7 +264,7 @@ class ChoiceWriter:
     def _call(self, event: ev.ToolUseStart) -> list[Frame]:
         spelling = spelling_of(self.t.name, event.raw)
         if event.executor != "client" or "in" in spelling or is_legacy(call_of(event), self.t):
-            return []  # the end says what there is to say
+            return []  # the end has all content
         open_block = self._calls[event.index] = OpenBlock(event.index, start=event)
         if event.call_type is not None or self._held:  # free text; or a call behind it
             self._held[event.index] = None
@@ -362,8 +362,7 @@ def _rest_of_content(content: Any) -> list[Any]:
 
 
 def _rest_of_calls(calls: list[Any], ids: list[str]) -> list[Wire]:
-    """Calls that were not said, and what was not said of the others; `said` are the ids of those
-    that were."""
+    """Calls that were not written, and the rest of the others; `ids` are those of written calls."""
     rest: list[Wire] = []
     count = len(ids)
     for ordinal, call in enumerate(calls):
@@ -460,8 +459,8 @@ class Thoughts(Channel):
         return frames, delta
 
     def _next(self) -> list[Frame]:
-        """Another piece of thinking begins; where only strings have told the one before, its end
-        has to be said."""
+        """Another piece of thinking begins; if only strings had the one before, its end has to
+        be written."""
         self._count += 1
         item, self._unended = self._unended, None
         if item is None or self._list in self._choice.t.plain_thinking:
@@ -485,7 +484,7 @@ class Thoughts(Channel):
         item = self._item(block)
         if item is None:
             return frames
-        if self._list in self._choice.t.plain_thinking:  # which has said the text
+        if self._list in self._choice.t.plain_thinking:  # which had the text
             item = {name: value for name, value in item.items() if name not in _TEXTS}
         if not item.keys() <= _BARE or not open_block.length:
             return [*frames, self._choice.frame({self._list: [item]})]

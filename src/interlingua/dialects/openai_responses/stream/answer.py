@@ -250,7 +250,7 @@ class ResponseBuilder:
         return blocks[0] if blocks and type(blocks[0]) is ToolUseBlock else None
 
     def _make_room(self) -> None:
-        """Another item begins: what the last one may still have to say stands before it."""
+        """Completes the current item before another one begins."""
         item = self.item
         if item is None or item.done is not None or item.room is not None:
             return
@@ -260,7 +260,7 @@ class ResponseBuilder:
             self._count += ROOM
 
     def end(self, at: int, wire: Wire) -> list[Event]:
-        """The end of an item, which says all of it."""
+        """The end of an item, which repeats all of it."""
         self._set_aside(at, wire)
         item = self._turn(at, wire.get("id"))
         events = self._end_item(item, wire, at)
@@ -360,8 +360,8 @@ class ResponseBuilder:
         return sorted(self.items.values(), key=lambda item: item.at)
 
     def finish(self, body: Wire) -> tuple[Response, list[Event]]:
-        """The whole answer, where this is the last frame's; and what that says of items that were
-        not told to their end, or not at all."""
+        """The whole answer, if this is the last frame's, with what that frame adds to items
+        without an end, or without any events."""
         output = body["output"] if type(body.get("output")) is list else []
         items: list[Any] = []
         events: list[Event] = []
@@ -463,8 +463,8 @@ def _numbered(parts: list[Part], length: int) -> list[tuple[int, Part]]:
 
 
 def _paired(streamed: list[Item], output: list[Any]) -> list[tuple[Item, int | None]]:
-    """The items that were told, in their order, with their numbers in the last frame, if they have
-    one there; and then those that only the last frame has."""
+    """The items of the stream, in their order, with their numbers in the last frame, if they are
+    in it; and then those that only the last frame has."""
     by_id: dict[Any, int] = {}
     for number, wire in enumerate(output):
         if type(wire) is dict and type(wire.get("id")) is str:

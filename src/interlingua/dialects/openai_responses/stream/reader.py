@@ -109,7 +109,7 @@ class StreamReader:
             thin(pieces)
         if self._after is not UNSET:
             self._after += 1
-        return [part.event(part.index, text)]  # type: ignore[misc]  # it is told in pieces
+        return [part.event(part.index, text)]  # type: ignore[misc] # it comes in pieces
 
     def close(self) -> list[Event]:
         """The stream has ended; a response that has not is broken off."""
@@ -187,7 +187,7 @@ class StreamReader:
         )
 
     def _begun(self, body: Wire) -> tuple[ResponseBuilder, list[Event]]:
-        """The answer, also if it began without saying so."""
+        """The current answer; starts one if the stream has not."""
         if self._answer is not None:
             return self._answer, []
         self._answer = ResponseBuilder(body)
@@ -246,7 +246,8 @@ class StreamReader:
         part = require_key(wire, "part", dict)
         key = t.SUMMARY_INDEX if kind_of(wire) == t.SUMMARY_ADDED else t.CONTENT_INDEX
         if self._part(wire, key) is not None:
-            # Parts without numbers (Lemonade 11.9; its tracker, read 2026-11) cannot be told apart.
+            # Parts without numbers (Lemonade 11.9; its tracker, read 2026-11) cannot be
+            # distinguished.
             require_key(wire, key, int)
             return []
         piece = t.PART_PIECES.get(kind_of(part))

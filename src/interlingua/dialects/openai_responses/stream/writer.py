@@ -1,4 +1,4 @@
-"""Writing a stream that came from elsewhere: as this wire wants it, one item after the other.
+"""Writing a stream of another dialect: as this wire requires, one item after the other.
 
 An item is announced when its first block begins, and closed when a block of another item begins,
 since more text joins the message before it."""
@@ -110,8 +110,9 @@ class OpenItem(msgspec.Struct, eq=False):
 
 
 class ForeignWriter(InPieces[OpenPart]):
-    """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
-    and stop reason are said at the end, and losses are counted there."""
+    """Writes the frames for events of other dialects. One block is open at a time; events of
+    other blocks are queued. Usage and stop reason are written at the end, and losses are counted
+    there."""
 
     def __init__(self, name: str, report: Report) -> None:
         super().__init__(name, report)
@@ -119,9 +120,9 @@ class ForeignWriter(InPieces[OpenPart]):
         self._is_resumed = False
 
     def resume(self, count: int, frames: list[Frame]) -> None:
-        """A stream that was changed on its way home goes on with higher numbers: whoever reads it
-        takes a lower one for that of a frame which came twice. What the frames have opened and
-        closed is so without being said again."""
+        """A stream that was changed on its way home continues with higher numbers: clients take
+        a lower one for a frame that came twice. What the frames have opened and closed is not
+        repeated."""
         if self._current is None:
             self._close_item()
         else:
@@ -171,8 +172,8 @@ class ForeignWriter(InPieces[OpenPart]):
         return wire
 
     def _agreed(self, output: list[Wire]) -> list[Wire]:
-        """The items, where calls have the ids and arguments that they had in the stream. What was
-        told as two items, because it was not known yet that they are one, stays two."""
+        """The items, with the ids and arguments of calls as in the stream. What was written as
+        two items, because it was not known yet that they are one, stays two."""
         streamed, calls = self._writer.items, self._calls
         if len(streamed) > len(output):
             return list(streamed)
@@ -184,8 +185,8 @@ class ForeignWriter(InPieces[OpenPart]):
         ]
 
     def _fail(self, event: ev.StreamError) -> list[Frame]:
-        """What was said before the end is said again with it, and what still waited as well; but
-        not where a stream breaks off on its way home, which has said it all."""
+        """Everything written before the end is repeated with it, and queued content is added;
+        not where a stream breaks off on its way home, since its frames are complete."""
         if self._failed:
             return []
         partial = None if self._is_resumed and event.frame is None else event.partial
@@ -317,7 +318,7 @@ class ForeignWriter(InPieces[OpenPart]):
         return [*opened, *super()._write_text(open_part, text)]
 
     def _open_late(self, open_part: OpenPart) -> list[Frame]:
-        """Thinking opens its part when there is something to say."""
+        """Thinking opens its part with its first content."""
         item, piece = self._item, open_part.piece
         is_open = open_part.cuts is not None or type(open_part.block) is not model.ThinkingBlock
         return [] if is_open or not item or not piece else [self._open_part(open_part, item, piece)]
@@ -404,8 +405,8 @@ class ForeignWriter(InPieces[OpenPart]):
     # -- calls ------------------------------------------------------------------------------------
 
     def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
-        """Free text is said in one piece, when it is known for such; calls of the vendor's tools
-        come whole."""
+        """Free text is written in one piece, once it is known to be free text; calls of the
+        vendor's tools are written whole."""
         open_part = self._current = OpenPart(event.index, start=event)
         is_free = event.call_type == "custom"
         if event.call_type in _VENDORS or not (is_free or event.executor == "client"):
@@ -459,8 +460,8 @@ class ForeignWriter(InPieces[OpenPart]):
 
 
 def _error_frame(error: ProviderError, body: Wire) -> Wire:
-    """The frame of an error that stands in place of a response. What its code does not tell is
-    said by the error object of a body."""
+    """The frame of an error in place of a response. The error object of a body has what its code
+    cannot express."""
     if error.raw is not None and NAME in error.raw:
         return {"type": t.ERROR, **body}
     wire: Wire = {"type": t.ERROR, "code": error.code, "message": error.message, "param": None}
