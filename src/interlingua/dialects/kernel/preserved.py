@@ -8,7 +8,7 @@ Content keeps its keys, in objects inside too, and elsewhere it is a loss. Spell
     absent    [key, ...]     keys that the writer fills in, and the wire did without
     as        {key: value}   values that the writer would spell otherwise
     named     {key: name}    keys that the wire calls by another name
-    part      [key, ...]     content under these keys completes the value of a field, and goes with it
+    part      [key, ...]     content under these keys completes a field, and goes with it
     whole     [key, ...]     objects under these keys are no part of the value of a field
     inside    {key: form}    the same words for objects inside
     $keys     {key: value}   the wire itself has keys with names of ours (`ASIDE`)
