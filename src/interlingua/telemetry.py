@@ -39,7 +39,7 @@ class Tracing(NamedTuple):
 
 
 def own_tracing(name: str) -> Tracing:
-    """Spans go where the usual `OTEL_…` variables say, which may name the service too."""
+    """Spans go where the usual `OTEL_…` variables point, which may name the service too."""
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import OTELResourceDetector, Resource

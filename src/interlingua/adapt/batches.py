@@ -40,7 +40,7 @@ class BatchRow(NamedTuple):
 
 
 def row_of(data: Any) -> BatchRow | None:
-    """Parses a row of a batch file; None if it is none."""
+    """Parses a row of a batch file; None if it is not a row."""
     if isinstance(data, bytes) and MARK not in data:
         return None
     parsed = parse(data, "JSON") if isinstance(data, bytes) else data

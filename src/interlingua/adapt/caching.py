@@ -1,8 +1,9 @@
-"""Prompt caching for requests that say nothing of it: breakpoints, and keys of conversations.
+"""Prompt caching for requests without any of their own: breakpoints, and keys of conversations.
 
-Claude caches a prompt only up to the breakpoints in it. OpenAI and Mistral cache by themselves, and
-find what they cached by a key. In the mode `auto` both are added where they are missing; what the
-request says itself always counts, so that one breakpoint of its own is all that it gets."""
+Claude caches a prompt only up to the breakpoints in it. OpenAI and Mistral cache on their own, and
+find cached prompts by a key. In the mode `auto` both are added where they are missing; the
+request's own settings always win, so that a single breakpoint of its own switches this off.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from interlingua.profiles.profile import Profile
 
 Caching = Literal["auto", "pass", "off"]
-"""`auto`: breakpoints and keys are added where a request has none; `pass`: what the request says,
-and no more; `off`: without what it says as well."""
+"""`auto`: breakpoints and keys are added where a request has none; `pass`: only those of the
+request; `off`: without those of the request, too."""
 CACHINGS: Final[tuple[str, ...]] = get_args(Caching)
 
 # Bound once: looking up an enum's member costs as much as a whole step.
@@ -62,7 +63,7 @@ _OPTIONS = (
 
 
 def require_caching(caching: str) -> Caching:
-    """The mode; `ValueError` for a word that is none."""
+    """The mode; `ValueError` for any other word."""
     if caching not in CACHINGS:
         raise ValueError(f"caching is one of {', '.join(CACHINGS)}, not {caching!r}")
     return caching  # type: ignore[return-value]  # one of them

@@ -224,7 +224,7 @@ def _response(data: Any, reader: Dialect, writer: Dialect, model: str | None) ->
     name = None if model is None else split_model(model)[1]
     if name is not None:
         metadata = response.message.metadata
-        if metadata.usage is not None:  # as it was read just now: nobody else has it
+        if metadata.usage is not None:  # it was read just now, and no other code holds it
             force_setattr(metadata, "response_model", name)
         else:
             response = with_model(response, name)
@@ -288,8 +288,8 @@ def _require_kind(kind: str) -> None:
 
 
 class Plan(Report, eq=False):
-    """The report of `plan`. Where a model is named, `ahead` says what the next prompt of this
-    history will read from the model's cache and cost, when it is sent now."""
+    """The report of `plan`. Where a model is named, `ahead` predicts what the next prompt of
+    this history will read from the model's cache and cost, if it is sent now."""
 
     request: Request | None = None
     model: str | None = None

@@ -60,8 +60,8 @@ TEXT_AFTER_CALLS = 1 << 17
 THINKING = 1 << 18
 """Thinking blocks; `CallFacts.thinking` has one of each origin."""
 ISSUED = 1 << 19
-"""Content that may mean something to its issuer alone: signed, encrypted, compacted, spoken, or run
-by a provider."""
+"""Content that may have a meaning for its issuer alone: signed, encrypted, compacted, spoken, or
+run by a provider."""
 BLANK = 1 << 20
 """Texts without a visible character."""
 DIRECTIVE = 1 << 21

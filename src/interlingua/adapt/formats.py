@@ -181,7 +181,8 @@ def _write_dialect(
     provider: str | None = None,
     caching: Caching = "pass",
 ) -> Written:
-    # Views and training presets are no model's: who made a message is unknown unless it says so.
+    # Views and training presets belong to no model: the author of a message is unknown unless it
+    # has one.
     known = source if source in dialects() else None
     if isinstance(value, Request):
         is_home = source == writer.name and provider is None and caching == "pass"
@@ -221,7 +222,7 @@ def _write_preset(
 
 
 def _write_view(value: Request | Response, target: str, source: str | None) -> Written:
-    """A view holds messages; what a response says beyond its message is in the report."""
+    """A view holds messages; everything else of a response is in the report."""
     from interlingua.views import view
 
     issuer = source if source in dialects() else None
@@ -333,7 +334,8 @@ def _is_canonical(message: Any) -> bool:
 
 
 def _by_name(parsed: Any, best: list[Detected]) -> Detected | None:
-    """The one of several that the model's name speaks for, or whose errors are the same."""
+    """Of several formats, the one that the model's name suggests, or one whose errors are the
+    same."""
     from interlingua.dialects.signs import SAME_ERRORS, usual_dialect
     from interlingua.profiles.names import name_parts
 

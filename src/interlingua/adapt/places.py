@@ -218,7 +218,10 @@ class _Search:
             return ()
         left = (*before[:index], *before[index + 1 :])
         single = [(inside,) for inside in (*_items(wire), *_parts(wire, False))]
-        for parts in (*single, *combinations([(key,) for key in wire], 2)):  # some say it twice
+        for parts in (
+            *single,
+            *combinations([(key,) for key in wire], 2),
+        ):  # some have it in two places
             again = body
             for inside in parts:
                 again = _without(again, (*steps(path), *inside))
@@ -247,8 +250,8 @@ class _Search:
         return tuple(["$" + "".join(map(step, at)) for at in found])
 
     def _removable(self, path: str) -> tuple[str, ...]:
-        """The place, with one beside it that says the same, or the object around it where a part
-        cannot be missing alone."""
+        """The place, with a second one that has the same value, or with the enclosing object
+        where a part cannot be removed alone."""
         parent = _parent(path)
         if parent is None:
             return (path,)
@@ -379,7 +382,7 @@ class _Search:
             if same is _NONE or now is was or now == was:
                 continue
             new = _flat(again)
-            unlike = str(rest[-1]) not in str(inside[-1])  # of two that say it together
+            unlike = str(rest[-1]) not in str(inside[-1])  # of two places that have it together
             changed = sum(".$form" not in path for path, _ in flat ^ new)
             rank = not _is_gone(now), changed, -len(inside), unlike
             if best is None or rank < best:
@@ -468,8 +471,8 @@ def _parent(path: str) -> str | None:
 
 
 def _marked(value: Any, path: str, inner: bool, in_list: bool = False) -> Any:
-    """A copy with the place of each object of a list as one more key; with `inner`, in its one
-    member where that is an object, and not at all where it is none."""
+    """A copy with the place of each object of a list as an additional key; with `inner`, in its
+    single member if that is an object, and otherwise not at all."""
     if isinstance(value, list):
         return [
             _marked(item, f"{path}[{number}]", inner, True) for number, item in enumerate(value)

@@ -60,7 +60,7 @@ _FILTERS: dict[str, RefusalCategory] = {
 
 
 def refusal_category(response: Response) -> RefusalCategory | None:
-    """Why an answer was refused; None where its service did not say, or it was not refused."""
+    """Why an answer was refused; None if its service gave no reason, or it was not refused."""
     raw, metadata = response.raw or {}, response.message.metadata
     if response.error is not None:
         return _OPENAI.get(response.error.code or "")

@@ -172,7 +172,7 @@ class WrittenTurns:
         return start
 
     def latest_start(self, messages: tuple[Message, ...]) -> int:
-        """The last of the unchanged messages that began a turn; 0 if there is none."""
+        """The last of the unchanged messages that began a turn; 0 if no message did."""
         for index in range(same_first(messages, self.messages) - 1, 0, -1):
             if self._turns_behind(index) > self.marks[index].turns:
                 return index
@@ -255,7 +255,7 @@ def encode_with(wire: Wire, turns: WrittenTurns) -> bytes | None:
             try:
                 return _joined(wire, key, turns)
             except (UnicodeEncodeError, RecursionError, TypeError, OverflowError):
-                return None  # whoever writes it whole says what is wrong
+                return None  # the whole conversion raises with the reason
     return None
 
 
@@ -348,8 +348,8 @@ class Conversation(History):
         self.empty = empty
         """The request without the messages of its list."""
         self.ends: list[int] = []
-        """For each wire message: where it ends, how many messages there are behind it, and what
-        the reader has to be told for the next one."""
+        """For each wire message: where it ends, how many messages precede its end, and the state
+        that the reader needs for the next one."""
         self.counts: list[int] = []
         self.states: list[Any] = []
         self.digests: list[Any] = []
@@ -517,7 +517,7 @@ class Conversations:
             self.figures.misses += 1
             found = first_read(body, dialect, model, stream)
         except _UNREADABLE:
-            return None  # the usual way says what is wrong
+            return None  # the usual road raises with the reason
         return None if found is None else self._hold(context, found)
 
     def _nearest(self, context: Any, body: bytes) -> tuple[int, int]:

@@ -129,8 +129,8 @@ def write(adapted: Adapted, *, addressed: bool = True) -> Written:
 
 
 class WrittenRequest(NamedTuple):
-    """A body that was written already, and its target: whoever sends the same request to the same
-    target need not write it again."""
+    """A written body and its target, for a caller that sends the same request to the same
+    target."""
 
     request: Request
     target: Target

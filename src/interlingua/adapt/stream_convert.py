@@ -242,7 +242,7 @@ class StreamConverter:
                         out.append(encode(frame_out))
                 else:
                     self._convert((event,), out)
-        if self._tries and type(event) in PIECES and not rewriter.held:  # type: ignore[union-attr]  # only at home there is none
+        if self._tries and type(event) in PIECES and not rewriter.held:  # type: ignore[union-attr] # only at home there is none
             self._tries -= 1
             self._shortcut = shortcut_from(self._decoder, self._reader, writer, frame, event)
 

@@ -71,8 +71,8 @@ class Shortcut:
 def shortcut_from(
     decoder: Any, reader: Any, writer: Any, frame: Frame, event: Any
 ) -> Shortcut | None:
-    """What says further pieces like the one that came last, in this frame and as this event; None
-    where one of the three cannot tell how it goes on. Both sides are server-sent events."""
+    """A shortcut for further pieces like the last one, in this frame and as this event; None
+    where one of the three cannot predict how it continues. Both sides are server-sent events."""
     head_of, found = getattr(decoder, "head_of", None), getattr(reader, "piece", None)
     block = writer.piece_block(event)
     head = None if head_of is None else head_of(frame.event)

@@ -44,7 +44,7 @@ class WireTarget(msgspec.Struct, frozen=True, eq=False):
     """The rules of the model; None if the request is not adapted to any."""
     provider_key: str | None = None
     images: bool = True
-    """Whether the model accepts images, where the profile does not say."""
+    """Whether the model accepts images, if the profile does not specify it."""
     host: HostVariant | None = None
     """The host whose field names to use, if the dialect has hosts with their own."""
     hoist: bool = False
@@ -100,7 +100,7 @@ class Target(WireTarget, frozen=True, eq=False, kw_only=True):
     fixed: bool = False
     """The caller chose the profile, and it holds in any dialect."""
     binds_thinking: bool = False
-    """The model refuses thinking after a change of history, unless the request says to drop it."""
+    """The model refuses thinking after a change of history, unless the request asks to drop it."""
     deployment: str = ""
     """Which of the provider's keys or addresses is used, as in `provider`."""
 
@@ -357,7 +357,7 @@ _SERVING_AT = {
     "perplexity": ("Perplexity", "sonar-pro"),
     "xai": ("xAI", "grok-4"),
 }
-"""The same of providers that speak the dialects of many."""
+"""The same for providers with the dialects of many."""
 _OWN = {
     "anthropic": ("anthropic",),
     "bedrock": ("bedrock",),

@@ -1,4 +1,4 @@
-"""Parquet files of a run: what rows of any schema say, and where converted rows go."""
+"""Parquet files of a run: the contents of rows of any schema, and the files for converted rows."""
 
 from __future__ import annotations
 

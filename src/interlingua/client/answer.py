@@ -41,8 +41,8 @@ class Attempt(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_default
 
 
 class Answer(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
-    """A whole answer. `report` lists what the request could not say in the provider's dialect,
-    `attempts` every try that led here, the last one included."""
+    """A whole answer. `report` lists what the provider's dialect could not express of the
+    request, `attempts` every attempt up to this one."""
 
     response: Response
     report: Report

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def with_dropped_thinking(
     response: Response, request: Request, http: HttpRequest, report: Report
 ) -> Report:
-    """The report of a request, with the thinking that the provider says it dropped."""
+    """The report of a request, with the thinking that the provider reports as dropped."""
     removed = [
         each for each in response.message.metadata.input_transformations if each.action != "allowed"
     ]
@@ -298,9 +298,9 @@ class Asker:
         heard: Heard | None = None,
         lessons: TenantLessons | None = None,
     ) -> OpenReply:
-        """Send a request and return a successful reply; any other raises its error, and is passed
-        to `heard` unchanged. With `lessons`, a request refused for one parameter is sent once more
-        without it, or with less of it."""
+        """Sends a request and returns a successful reply; any other raises its error, and is
+        passed to `heard` unchanged. With `lessons`, a request refused for one parameter is sent
+        once more without it, or with less of it."""
         if lessons is None:
             return await self._open(prepared, clock, stream, heard)
         if not lessons.all.is_empty:

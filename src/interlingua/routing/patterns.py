@@ -49,8 +49,8 @@ def best_of(stats: Sequence[PatternStats], settings: PatternSettings) -> Match |
 
 
 def _scores(stats: Sequence[PatternStats], weight: float) -> list[float]:
-    """Success, blended with how cheap a model is among these: 1 for the cheapest, 0 for the
-    dearest. Where all cost the same, cost says nothing and its term is 0."""
+    """The success rate, blended with how cheap a model is among these: 1 for the cheapest, 0 for
+    the most expensive. If all cost the same, the term for cost is 0."""
     low, high = min(s.cost_usd for s in stats), max(s.cost_usd for s in stats)
     return [
         (1 - weight) * each.success

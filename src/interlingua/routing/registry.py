@@ -22,7 +22,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     adapter: str | None = None
-    """The dialect or adapter that speaks to it; the provider's own, when None."""
+    """The dialect or adapter for it; the provider's own, when None."""
     wire_name: str | None = None
     """Its name on the wire, if that differs from the name in its id."""
     tier: Tier = "balanced"
@@ -77,8 +77,8 @@ class Registry:
         return plain.with_aliases(aliases or {})
 
     def with_aliases(self, aliases: Mapping[str, str]) -> Registry:
-        """A copy with more short names, as a rules file has them. They may lead to models that are
-        not configured: routing will say so when it gets there. An id stays an id."""
+        """A copy with more short names, as from a rules file. They may lead to models that are
+        not configured: routing reports that when it gets there. An id stays an id."""
         new = copy(self)
         new.aliases = dict(self.aliases)
         for alias, model in aliases.items():

@@ -62,7 +62,7 @@ class Candidate:
 
 
 Outcome = Candidate | str | None
-"""A candidate, the reason that there is none, or no proposal."""
+"""A candidate, the reason for having none, or no proposal."""
 
 
 def decide(
@@ -195,8 +195,8 @@ def check_rules(path: str | os.PathLike[str], registry: Registry | None = None) 
 
 
 class PolicyRead(NamedTuple):
-    """The policy in force; `invalid` is there once for each version of the file that is refused,
-    and is what the event `routing.policy_invalid` says."""
+    """The policy in force; `invalid` is set once for each version of the file that is refused,
+    and becomes the event `routing.policy_invalid`."""
 
     policy: Policy
     invalid: PolicyInvalid | None = None

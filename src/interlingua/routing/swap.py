@@ -34,7 +34,7 @@ class Capabilities(Protocol):
 
 
 CapabilityLookup = Callable[[str], Capabilities | None]
-"""A model's record by its id; None if there is none."""
+"""Looks up a model's record by its id; None if it is unknown."""
 
 Unavailable = Callable[[str], str | None]
 """Why a model is passed over at the moment; None where it is not."""
@@ -196,8 +196,8 @@ _NAMES: dict[str, Literal["model", "rules", "models", "cost"]] = {
 
 
 def parse_command(text: str) -> Command | None:
-    """`/model <id>`, `/model -`, `/model show`, `/rules check|show|reload`, `/models`, `/cost`;
-    None if the text is none of them."""
+    """Parses `/model <id>`, `/model -`, `/model show`, `/rules check|show|reload`, `/models` and
+    `/cost`; None for any other text."""
     head, _, rest = text.strip().partition(" ")
     name = _NAMES.get(head)
     if name is None or "\n" in text.strip():

@@ -36,8 +36,9 @@ _PAGE = 1000
 
 
 def resume(core: Core, options: Options | None) -> Effects[TurnCore]:
-    """A turn that goes on where the history ends: with results that nobody answered, a question
-    without an answer, or calls without results. Those of the last kind belong to the new turn."""
+    """A turn that continues where the history ends: with results that no answer followed, a
+    question without an answer, or calls without results. Calls without results belong to the new
+    turn."""
     history = yield from core.load()
     recent = last_turn(history)
     waiting = open_calls(recent)
@@ -246,8 +247,8 @@ class SessionBase(Generic[StoreT, TurnT]):
     def export(
         self, to: str = "canonical", model: str | None = None
     ) -> Effects[tuple[bytes, Report]]:
-        """The conversation as JSON: `canonical`, or as a request in a dialect; and what that could
-        not say."""
+        """The conversation as JSON: `canonical`, or as a request in a dialect, with the report
+        of that."""
         return export((yield from self._core.load()), to, model)
 
     @Method

@@ -176,7 +176,7 @@ class CallCore:
         try:
             written = self.written
         except LossError:
-            return None  # whoever writes it again says what is wrong
+            return None  # writing it again raises with the reason
         log = self.unlogged.log
         return WrittenRequest(self.request, self.adapter.target, written, log, self._text)
 
@@ -209,8 +209,8 @@ class CallCore:
     def fail(
         self, error: ProviderError, retries: int = 0, provider_asked: bool = True
     ) -> Effects[Message]:
-        """End the call without an answer, or with a part of it; the turn may try again. An error
-        that came before the provider was asked says nothing about the provider."""
+        """Ends the call without an answer, or with a part of it; the turn may try again. An
+        error before the provider was asked does not count against the provider."""
         self._require_open()
         self._provider_asked = provider_asked
         if self._incoming is not None:
@@ -288,8 +288,8 @@ class CallCore:
         return (yield from self._finished(message, error, retries))
 
     def _diagnosed(self, message: Message) -> Message:
-        """The answer with why the prompt cache was missed. A client of ours says so itself; this is
-        for requests that somebody else sends."""
+        """The answer with the reason for a missed prompt cache. A client of ours adds it itself;
+        this is for requests that another program sends."""
         from interlingua.costs.comparing import SentPrompts, SentTurns, merged
 
         core, turns, metadata = self.turn.core, self._turns, message.metadata

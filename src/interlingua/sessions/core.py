@@ -51,7 +51,7 @@ PARTS = ("base", "memory", "skills", "workspace")
 
 
 def compose(parts: Mapping[str, str | None]) -> Message:
-    """The parts that say something, as one SYSTEM message; without any, an empty placeholder."""
+    """The parts with content, as one SYSTEM message; without any, an empty placeholder."""
     names = [*(name for name in PARTS if name in parts), *(n for n in parts if n not in PARTS)]
     chosen = [(name, text) for name in names if (text := parts[name])]
     metadata = MessageMetadata(extra={PROMPT_PARTS: [name for name, _ in chosen]})
@@ -79,7 +79,7 @@ chosen with `/model`, and the name by which it was chosen, which may be a route 
 
 
 class LastTurn(NamedTuple):
-    """The turn before this one; the user's next message says something about its answer."""
+    """The turn before this one; the user's next message is feedback about its answer."""
 
     question: str
     """The digest of the user's message."""
@@ -573,8 +573,8 @@ _LOOK_BACK = 50
 
 
 def open_calls(messages: Iterable[Message]) -> dict[str, str]:
-    """Calls that wait for a result of ours: id to the tool's name. Those of an answer that is not
-    whole never do: nobody knows whether they were meant so."""
+    """Calls that wait for a result of ours: id to the tool's name. Calls of an incomplete answer
+    never do: it is unknown whether they were complete."""
     open: dict[str, str] = {}
     for message in messages:
         whole = message.metadata.status is MessageStatus.COMPLETE

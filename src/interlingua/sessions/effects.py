@@ -48,16 +48,16 @@ def run(store: Store, effects: Effects[T]) -> T:
 
 
 async def run_async(store: AsyncStore, effects: Effects[T]) -> T:
-    """The same with an `AsyncStore`. A caller that is cancelled hears of it only after the last
-    effect: stopping half way would leave the session and its stored state different. The store's
-    own timeouts bound that wait."""
+    """The same with an `AsyncStore`. Cancellation takes effect only after the last effect:
+    stopping half way would leave the session and its stored state different. The store's own
+    timeouts bound that wait."""
     task = asyncio.ensure_future(_run_async(store, effects))
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait([task])
         if not task.cancelled():
-            task.exception()  # seen; being cancelled is what the caller hears of
+            task.exception()  # retrieved; the caller gets the cancellation
         raise
 
 

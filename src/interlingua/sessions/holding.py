@@ -67,8 +67,8 @@ def _is_zombie(pid: str) -> bool:
 
 
 def is_under_way(turn: TurnRow, resuming: bool = False) -> bool:
-    """Whether somebody still has this turn in hand. Who means to resume may take it from a part of
-    this process that has it and waits for no answer."""
+    """Whether a program still works on this turn. A caller that resumes may take it from a part
+    of this process that holds it and waits for no answer."""
     if abs(datetime.now(UTC) - turn.seen_at) >= SILENCE or is_gone(turn.holder):
         return False
     if turn.holder != holder():

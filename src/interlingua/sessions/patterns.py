@@ -80,9 +80,9 @@ def with_patterns(core: Core, turn: Turn) -> Effects[tuple[Turn, str | None]]:
 def after_routing(
     core: Core, turn: Turn, kind: str, decision: Decision, question: Message | None, emit: Emit
 ) -> Effects[str | None]:
-    """Emit what the patterns recommended, and what the new message says about the answer before
-    it. None if the user chose another model than the recommended one: such a turn is not learned
-    from, since people override on the turns that are hard."""
+    """Emits the recommendation of the patterns, and the feedback in the new message about the
+    answer before it. None if the user chose another model than the recommended one: such a turn
+    is not learned from, since people override on the turns that are hard."""
     winner, chosen = decision.winner, decision.require()
     by_hand = winner is not None and winner.policy in _BY_HAND
     if core.last_turn is not None:

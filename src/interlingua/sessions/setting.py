@@ -95,8 +95,8 @@ class Setting:
     is_worker: bool = False
     """Whether another session's model handed it the work."""
     alone: bool = False
-    """Nobody else appends to the session while it is open here. Who finds that somebody did has
-    lost it, and appends nothing (`ConflictError`)."""
+    """No other program appends to the session while it is open here. A program that finds
+    appended messages has lost the session, and appends nothing (`ConflictError`)."""
 
 
 class SessionSettings(TypedDict, total=False):

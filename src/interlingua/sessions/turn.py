@@ -81,8 +81,8 @@ def beginning(
 
 
 def begin(core: Core, beginning: Beginning) -> Effects[TurnCore]:
-    """Route, then store the user's message and say that the turn has started. If there is no model
-    for it, nothing is stored and nothing has started, and the decision is in the trace."""
+    """Routes, then stores the user's message and emits the start of the turn. If no model is
+    found, nothing is stored and nothing has started, and the decision is in the trace."""
     _require_can_begin(core, beginning.message)
     core.look_up_models()
     left = yield from free_turn(core.id, resuming=beginning.message is None)
@@ -158,7 +158,7 @@ def _routed(
     try:
         adapter = core.turn_adapter(names.resolve(model) or model) if model else None
     except ValueError:
-        adapter = None  # no name of a model; choosing one says so
+        adapter = None  # not a name of a model; choosing one raises with the reason
     tokens = core.expected(adapter, message, options) if adapter else 0
     facts = core.facts()
     new = None if message is None else facts_of([message])
@@ -329,8 +329,8 @@ class TurnCore:
         yield from self._over()
 
     def cancel(self, reason: Reason = "user_cancel") -> Effects[None]:
-        """Give up. Calls that wait get a result that says so; a second time changes nothing, and a
-        cancelled turn is never resumed."""
+        """Gives up. Waiting calls get a result with the reason; a second time changes nothing,
+        and a cancelled turn is never resumed."""
         if self.ended:
             return
         waiting = self.open()

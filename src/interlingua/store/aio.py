@@ -154,7 +154,7 @@ class Writer:
         except Exception as error:
             job.error = error
             if not db.in_transaction():
-                raise  # the disk is full, say: nothing of the whole batch stays
+                raise  # such as a full disk: nothing of the whole batch is stored
             db.execute("ROLLBACK TO one")
         db.execute("RELEASE one")
 

@@ -24,7 +24,7 @@ MOST = 2**63 - 1
 
 
 class Limit(NamedTuple):
-    """The caps of one owner, in picodollars; None if there is none."""
+    """The caps of one owner, in picodollars; None for a cap that is not set."""
 
     scope: Scope
     owner_id: str
@@ -170,10 +170,11 @@ class Watched(NamedTuple):
 
 
 class Books:
-    """The rows that one operation works on: what is in them is decided here, without a database.
+    """The rows that one operation works on: their contents are decided here, without a database.
 
-    Most requests of an operation have the same limits, the very same object: what counts for them
-    is found once. Who asks keeps the objects alive, so that their addresses tell them apart."""
+    Most requests of an operation have the same limits, the very same object: what counts for
+    them is looked up once. The caller keeps the objects alive, so that their addresses identify
+    them."""
 
     def __init__(self) -> None:
         self.money: dict[str, Money] = {}

@@ -1,4 +1,4 @@
-"""Which SQLite is used, and one way to speak to it.
+"""Which SQLite is used, and one way to call it.
 
 Python brings a SQLite, often an old one. Versions 3.7.0 to 3.51.2 can lose a commit: when one
 connection restarts the log while another one moves it into the database, pages that were committed

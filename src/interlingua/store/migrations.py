@@ -263,7 +263,7 @@ _REQUESTS = (
 content. `seq` is the order in which they were written."""
 
 _FETCHING_KEYS = ("ALTER TABLE keys ADD COLUMN fetch_media INTEGER",)
-"""Whether media by URL is fetched for a key; NULL: as the gateway's settings say."""
+"""Whether media by URL is fetched for a key; NULL: as in the gateway's settings."""
 
 _QUEUED_DIGESTS = ("ALTER TABLE task_messages ADD COLUMN digest TEXT",)
 """The digest of a task's message, to recognise another one under the same id after the message
@@ -409,8 +409,8 @@ _CACHING = (
     "ALTER TABLE keys ADD COLUMN caching TEXT",
     "ALTER TABLE requests ADD COLUMN cache_json {json}",
 )
-"""The mode of prompt caching of a key's requests, NULL: as the gateway's settings say; and why the
-prompt cache was hit or missed."""
+"""The mode of prompt caching of a key's requests, NULL: as in the gateway's settings; and why
+the prompt cache was hit or missed."""
 
 _AUDIT = (
     "ALTER TABLE keys ADD COLUMN admin INTEGER NOT NULL DEFAULT 0",
@@ -429,7 +429,7 @@ _TOOLS_OF_KEYS = ("ALTER TABLE keys ADD COLUMN allowed_tools_json {json}",)
 """Patterns of the tools of MCP servers that a key may call."""
 
 _REDACTION = ("ALTER TABLE keys ADD COLUMN redaction TEXT",)
-"""Whether secrets of a key's requests are replaced; NULL: as the gateway's settings say."""
+"""Whether secrets of a key's requests are replaced; NULL: as in the gateway's settings."""
 
 _OWNED = "tenant, key_id"
 _WIDER_INDEXES = tuple(
@@ -571,7 +571,7 @@ _WORDS = {
         "json": "TEXT",
         "big": "INTEGER",
         "colon": "instr",
-        "named": "model",  # an index has what conditions need: a column here, there what they say
+        "named": "model",  # an index has the columns that conditions need
         "clustered": " WITHOUT ROWID",
         "reported": _REPORTED["sqlite"],
         "partly": _PARTLY,

@@ -71,7 +71,7 @@ class KeyRow(msgspec.Struct, frozen=True, omit_defaults=True):
     allowed_tools: tuple[str, ...] | None = None
     """Patterns of the tools of MCP servers that it may call; None: none."""
     redaction: str | None = None
-    """Whether secrets are replaced on the way to providers; None: as the gateway's settings say."""
+    """Whether secrets are replaced on the way to providers; None: as in the gateway's settings."""
     user_caps: OwnerCaps = (None, None, None)
     team_caps: OwnerCaps = (None, None, None)
 
@@ -271,10 +271,10 @@ class Reference(Work):
         actor: str,
         action: str,
     ) -> Op[None]:
-        """Writes what `make` makes of the row with this id (None: of nothing), and an entry of the
-        audit log, in one transaction: no two changes can undo each other. The first row that
-        `make` returns is the one that the entry is about; if there is none, the old one is
-        deleted. It may be called more than once."""
+        """Writes the row that `make` returns for the row with this id (None if there is none),
+        and an entry of the audit log, in one transaction: no two changes can undo each other.
+        The entry is about the first row that `make` returns; if it returns none, the old row is
+        deleted. `make` may be called more than once."""
         old = None
         if id is not None:
             yield Step(self._reference.lock.format(kind), (id,))

@@ -38,7 +38,7 @@ PAID = (
     *("cached_input_tokens", "cache_creation_input_tokens", "reasoning_tokens"),
     *("cost_usd", "usage_more"),
 )
-"""The columns of a request that say what it used and cost, and whose it was."""
+"""The columns of a request with its usage, its cost and its owner."""
 _PARTLY = '{"unpriced"'
 """How the rest of a usage begins of which not all has a price (`requests.py`)."""
 _PLACES = 24
@@ -171,8 +171,8 @@ class _Costs:
 
 
 def _summed(paid: Sequence[Sequence[Any]]) -> dict[tuple[str, int, str], list[int]] | None:
-    """Sums by kind, day and name; None where a provider may say what a request cost, or a cost has
-    more digits than are stored."""
+    """Sums by kind, day and name; None where a provider may have its own cost of a request, or a
+    cost has more digits than are stored."""
     groups: dict[tuple[Any, ...], list[Any]] = {}
     for at, front, *names, fresh, output, cached, written, reasoning, cost, more in paid:
         if more is not None and "cost" in more:

@@ -359,7 +359,7 @@ class Requests(Trace, RequestStats, RequestCosts):
         if filter.statuses is not None:
             yield Clause("status BETWEEN ? AND ?", filter.statuses)
             if filter.statuses[0] >= REFUSED:
-                yield Clause(f"status >= {REFUSED}")  # what the index of refusals says of itself
+                yield Clause(f"status >= {REFUSED}")  # the condition of the index of refusals
         if filter.failed is not None:
             yield Clause(f"error IS {'NOT ' if filter.failed else ''}NULL")
         if filter.since is not None:

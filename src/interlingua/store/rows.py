@@ -160,7 +160,7 @@ def _object_json(value: dict[str, Any]) -> bytes:
     try:
         return _encode(value)
     except UnicodeEncodeError:
-        return dumps(value)  # which says what is wrong
+        return dumps(value)  # which raises with the reason
 
 
 _STORED: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
@@ -189,9 +189,9 @@ class TurnRow(msgspec.Struct, frozen=True):
 class Hold(NamedTuple):
     """A program's claim, when it writes, that its turn is the one under way.
 
-    It holds if the turn under way is this one or `instead_of` (None: there is none). Otherwise the
-    write is refused (ConflictError), unless it is not `firm`: then it is done all the same, and the
-    turn stays another's."""
+    It holds if the turn under way is this one or `instead_of` (None: no turn). Otherwise the
+    write is refused (ConflictError), unless it is not `firm`: then it is done all the same, and
+    the turn stays another program's."""
 
     turn_id: str
     holder: str
@@ -202,7 +202,7 @@ class Hold(NamedTuple):
 class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_defaults=True):
     """A session. `message_count` is also the `seq` of its last message: they count 1, 2, 3, …
 
-    A fork says where it came from: `parent_id` and the last message that was copied. A worker's
+    A fork has the `parent_id` of its origin, and the last message that was copied. A worker's
     session has the `parent_id` alone."""
 
     id: str

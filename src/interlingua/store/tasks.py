@@ -123,8 +123,8 @@ class Tasks(Sessions, Quotas):
     def claim_task(
         self, id: str, holder: str, seconds: float, lost: str | None = None
     ) -> Op[TaskRow]:
-        """Claims a task for this holder if it is free, or held by `lost`, which is gone; `holder`
-        of the row says who has it."""
+        """Claims a task for this holder if it is free, or held by `lost`, which is gone;
+        `holder` of the row is the owner after that."""
         row = yield from self._locked(id)
         free = not row.generating if lost is None else row.generating and row.holder == lost
         if not free or row.ended_at is not None:
@@ -157,8 +157,8 @@ class Tasks(Sessions, Quotas):
         interrupted: bool = False,
         anyway: bool = False,
     ) -> Op[TaskRow]:
-        """The run is over, unless something waits: the row's `status` says which. With `anyway` it
-        is over whatever waits. What was about to begin waits from now on (`event`)."""
+        """Ends the run, unless something waits: the row's `status` shows which. With `anyway` it
+        ends whatever waits. What was about to begin waits from now on (`event`)."""
         row = yield from self._held(id, telling.holder)
         waiting = yield from self.task_queue(id)
         if waiting and not anyway:

@@ -96,8 +96,8 @@ class Usages(Work):
     def save_metadata(
         self, changes: Sequence[tuple[UsageRow, MessageMetadata]]
     ) -> Op[list[UsageRow]]:
-        """Give messages new metadata, in one transaction. One whose metadata is no longer what the
-        row says is left as it is; those that were written come back."""
+        """Gives messages new metadata, in one transaction. A message whose metadata differs from
+        the row is not changed; the changed ones are returned."""
         saved = []
         # Always in one order, so that two programs never wait for each other.
         for row, new in sorted(changes, key=lambda change: change[0][:2]):

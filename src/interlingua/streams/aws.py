@@ -15,7 +15,7 @@ from interlingua.streams.frames import LIMIT, Frame, bytes_of, text_of, too_larg
 WHAT = "AWS event stream"
 _PRELUDE = struct.Struct(">III")
 _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""Bytes of a header value by its type; 6 and 7 (bytes and text) say their length."""
+"""Bytes of a header value by its type; 6 and 7 (bytes and text) begin with their length."""
 _TEXT = 7
 
 

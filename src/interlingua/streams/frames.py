@@ -11,7 +11,7 @@ MANY = 1024
 
 
 def thin(pieces: list[Any]) -> None:
-    """Fewer pieces that say the same; all are text, or all are bytes."""
+    """Fewer pieces with the same content; all are text, or all are bytes."""
     last = pieces[-MANY:]
     pieces[-MANY:] = [last[0][:0].join(last)]
 

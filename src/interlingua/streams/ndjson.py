@@ -9,7 +9,7 @@ WHAT = "newline-delimited JSON"
 
 
 class Decoder:
-    """Bytes in, one frame a line out; blank lines are none."""
+    """Bytes in, one frame a line out; blank lines are skipped."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit

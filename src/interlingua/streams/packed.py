@@ -47,8 +47,8 @@ def unpacked_zstd(file: IO[bytes]) -> IO[bytes]:
 
 
 class _Unpacked(RawIOBase):
-    """Frames of Zstandard, one behind the other. The library's own reader takes a file that was cut
-    short for one that ends there; this one says so, as gzip's does."""
+    """Frames of Zstandard, one behind the other. The library's own reader takes a truncated file
+    for one that ends there; this one raises an error, as gzip's does."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file  # closed with this object, also where the package is missing

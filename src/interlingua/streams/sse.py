@@ -44,7 +44,7 @@ class Decoder:
             try:
                 text = data.decode()
             except UnicodeDecodeError:
-                text = text_of(data, WHAT)  # which says what is wrong
+                text = text_of(data, WHAT)  # which raises with the reason
             head, last = self._head, len(text) - 2
             if text.startswith(head) and text.find("\n", len(head)) == last and "\r" not in text:
                 return [_new(Frame, (self._name, text[len(head) : last]))]
@@ -171,7 +171,7 @@ def encode(frame: Frame) -> bytes:
     try:
         return f"{name}data: {data}\n\n".encode()
     except UnicodeEncodeError:
-        return bytes_of(data, WHAT)  # which says what is wrong
+        return bytes_of(data, WHAT)  # which raises with the reason
 
 
 @lru_cache(maxsize=256)

@@ -253,7 +253,7 @@ def as_string(content: list[Any], was_string: bool) -> Any:
 
 
 def json_value(text: str) -> Any:
-    """The JSON value of a text; the text itself if it is none, or a string."""
+    """The JSON value of a text; the text itself if it is a string or no JSON."""
     try:
         value = msgspec.json.decode(text)
     except msgspec.DecodeError:

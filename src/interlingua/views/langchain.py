@@ -326,7 +326,7 @@ def _write_thinking(block: ThinkingBlock, form: JsonObject, issuer: str | None) 
 
 
 def _sealed(signature: str, form: JsonObject, from_openai: bool, worded: bool) -> JsonObject:
-    """OpenAI's integration looks for it beside the words, and in `extras` if there are none."""
+    """OpenAI's integration looks for it beside the text, and in `extras` if there is no text."""
     place = form.get("sealed")
     if place is None and from_openai:
         place = "beside" if worded else SEALED

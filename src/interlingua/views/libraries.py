@@ -56,7 +56,7 @@ class Makers:
         backwards = list(reversed(self.words.items()))
         self._providers = {maker.provider: word for word, maker in backwards}
         self._protocols = {maker.protocol: word for word, maker in backwards}
-        if "openai" in self._providers:  # hosts that only speak like it come later
+        if "openai" in self._providers:  # hosts with the same API come later
             self._protocols["openai-chat"] = self._providers["openai"]
 
     def read(self, word: str | None) -> MessageMetadata:

@@ -52,7 +52,7 @@ class Form(NamedTuple):
     probability: str
     """The key of the probability in the answer to a predicate."""
     criteria: tuple[str, str] | None
-    """The key of the descriptions of true and false; None if there is none."""
+    """The key of the descriptions of true and false; None if the dialect has no such key."""
     keyed: bool
     """Questions and answers have names, and are members of an object; else they are lists."""
     read_input: Callable[[Wire], tuple[Message, ...]]
@@ -87,8 +87,8 @@ def unreadable(form: Form, path: str, expected: str, value: Any) -> ReadError:
 
 
 def option_ids(question: Question) -> list[str]:
-    """Texts that tell the options apart where they can only be texts: booleans have other ones
-    where a text is called the same, and so have options that are called the same."""
+    """Texts that distinguish the options for dialects with texts only: booleans get other texts
+    where a text has the same name, and so do options with equal names."""
     values: tuple[Choice, ...] = question.values
     texts = {value for value in values if isinstance(value, str)}
     made: list[str] = []

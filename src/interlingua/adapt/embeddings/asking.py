@@ -44,7 +44,7 @@ class Place(NamedTuple):
 
 
 def place_of(target: Target) -> Place:
-    """The embeddings endpoint of a model. Servers that speak OpenAI's API have it beside chat."""
+    """The embeddings endpoint of a model. Servers with OpenAI's API have it beside chat."""
     provider = target.provider
     for each in provider.embeddings:
         if not each.models or any(fnmatchcase(target.name, name) for name in each.models):

@@ -48,7 +48,7 @@ class Form(NamedTuple):
     write: Callable[[EmbedRequest, Report], Wire]
     read_answer: Callable[[Answer], Embeddings]
     write_answer: Callable[[Embeddings, EmbedRequest], Wire] | None = None
-    """None where no client of ours speaks it."""
+    """None where no client of the gateway uses it."""
     most: int = 2048
     """Inputs that one request may have."""
 

@@ -193,7 +193,7 @@ def _read_instance(each: Any, place: str, parameters: Wire) -> EmbedRequest:
 
 
 def _write_vertex(embeddings: Embeddings, request: EmbedRequest) -> Wire:
-    """Of several inputs, nobody says how many tokens each has."""
+    """The number of tokens of each of several inputs is unknown."""
     if request.single:
         return _write_answer(embeddings, request)
     made: list[Wire] = [{"values": vector} for vector in embeddings.vectors]

@@ -51,8 +51,8 @@ def limits_media(profile: Profile) -> bool:
 
 
 def taken_types(profile: Profile) -> tuple[str, ...] | None:
-    """The types of images that a rule says are taken; the list for choosing a model is no such
-    rule, since it has what is sure to be taken."""
+    """The types of images that a rule accepts. The list for choosing a model is no such rule,
+    since it has only what is certain to be accepted."""
     rule = profile.rule(_TYPES)
     return profile.media.image_types if rule is not None and rule.id != KNOWN else None
 

@@ -35,10 +35,10 @@ _NONE: Mapping[str, tuple[str, str]] = {}
 
 
 class AnswerAdapter(msgspec.Struct, frozen=True):
-    """`names` are those that tools were called by, to their own; `json_tool` is the tool that
-    stands for an answer; `custom` are the tools that take free text, and were said to take an
-    object that holds it; `groups` are the tools that were taken out of one, with the group and
-    their names there."""
+    """`names` maps the names in calls to the tools' own; `json_tool` is the tool that stands for
+    an answer; `custom` are the tools with free text, which were declared with an object that
+    holds it; `groups` are the tools that were taken out of a group, with the group and their
+    names in it."""
 
     names: dict[str, str] = {}
     json_tool: str | None = None

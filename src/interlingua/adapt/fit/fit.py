@@ -76,7 +76,7 @@ class Quick(NamedTuple):
 @lru_cache(512)
 def quick_of(profile: Profile, dialect: str) -> Quick:
     limits, tools = profile.limits, profile.tools
-    # Where something has to be looked at in every request, no limit is plain, nor is none.
+    # Where every request has to be checked for something, no limit makes a request plain.
     never = bool(profile.turns.alternate) or profile.instructions.role == "user"
     return Quick(
         _NO_END if never else limits.min_output or 0,

@@ -112,7 +112,7 @@ class Fitter:
     # -- the end ----------------------------------------------------------------------------------
 
     def fitted(self) -> Request:
-        """The request with all changes; the original if there are none."""
+        """The request with all changes; the original if nothing changed."""
         request = self.request
         changes: dict[str, Any] = {}
         if self._changed:

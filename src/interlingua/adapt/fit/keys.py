@@ -18,7 +18,7 @@ _REASONING = ("carrier", "efforts", "budget", "off", "off_to")
 _CHOICE = ("choice", "thinking_choice", "budget_choice")
 _OUTPUT = ("schema", "json", "closed", "without", "strict_closed", "const_as_enum", "formats")
 
-# Fields of a profile, and the keys of a body that they speak of.
+# Fields of a profile, and the keys of a body that they are about.
 _KEYS: dict[str, dict[str, tuple[str, ...]]] = {
     "openai-chat": {
         **{f"sampling.{name}": (name,) for name in _SAMPLING},
@@ -217,8 +217,8 @@ _number = msgspec.json.Decoder(Any)
 def touches(
     profile: Profile, dialect: str, body: bytes, members: Mapping[str, msgspec.Raw] | None = None
 ) -> bool:
-    """Whether a rule speaks of something in the body, whose `members` may be known already. What
-    cannot be read is the provider's."""
+    """Whether a rule is about something in the body, whose `members` may be known already. A
+    body that cannot be read is passed on."""
     rules = watched_keys(profile, dialect)
     try:
         members = _members.decode(body) if members is None else members
@@ -236,7 +236,7 @@ def touches(
 
 
 def _shows(body: bytes, turns: bytes, rules: WatchedKeys) -> bool:
-    """Whether there is something in the body, whatever its keys are, that a rule speaks of."""
+    """Whether the body has something that a rule is about, whatever its keys are."""
     if rules.marks is not None and body.count(rules.marks[0]) > rules.marks[1]:
         return True
     if rules.ttls and _TTL in body:

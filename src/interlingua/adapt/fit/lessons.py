@@ -1,7 +1,8 @@
 """Learns a rule for one parameter from a provider's refusal, and applies such rules to bodies.
 
-A text is used only if it says that something is not accepted, and names exactly one option that was
-sent. The text itself is not stored."""
+A text is used only if it states that something is not accepted, and names exactly one option that
+was sent. The text itself is not stored.
+"""
 
 from __future__ import annotations
 
@@ -304,8 +305,8 @@ def _options(body: Members, before: Path = ()) -> Iterator[tuple[Path, Raw]]:
 
 
 def _is_general(text: str, path: Path, model: str, allowed: AllowedValues) -> bool:
-    """Whether a text says nothing but that the parameter, or its value, is not accepted. A list of
-    known words decides: whatever else is mentioned may be a condition."""
+    """Whether a text states only that the parameter, or its value, is not accepted. A list of
+    known words decides: any other word may be a condition."""
     known = _GENERAL_VALUES if allowed else _GENERAL
     text = re.sub(rf"(?<!\w){re.escape(model)}(?!\w)", "model", text) if model else text
     text = _SET_PHRASES.sub("", text.lower())

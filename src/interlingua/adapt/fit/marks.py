@@ -107,8 +107,8 @@ _LETTERS = 2
 
 
 def _lasting(fitter: Fitter, marks: list[_Mark]) -> dict[int, tuple[str, str]]:
-    """How long marks last that cannot last as long as they were to: the time, and the field of the
-    profile that says so."""
+    """The lifetimes of marks that cannot last as long as requested: the time, and the field of
+    the profile that limits it."""
     rules = fitter.profile.cache
     if rules.ttls is None:
         return {}

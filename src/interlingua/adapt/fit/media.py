@@ -132,8 +132,8 @@ def _differ(new: Sequence[Any], old: Sequence[Any]) -> bool:
 
 
 def _placeheld(fitter: Fitter, blocks: Sequence[Any], refused: dict[str, str]) -> list[Any]:
-    """One placeholder for each run of the same kind, so that what is said of them still has
-    something to refer to; documents of plain text are said as text."""
+    """One placeholder for each run of the same kind, so that text about it still has something
+    to refer to; documents of plain text are sent as text."""
     out: list[Any] = []
     before: str | None = None
     for block in blocks:

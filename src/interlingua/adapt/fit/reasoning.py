@@ -244,7 +244,7 @@ def _on_budget(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> R
             return _with_effort(fitter, requested, rules)
         return _effort_as_budget(fitter, requested, requested.effort, rules)
     if fitter.traits.adaptive_thinking:
-        return requested  # which is told -1, and finds its own
+        return requested  # a budget of -1 leaves the amount to the model
     if requested.mode is None and requested.visible is False:
         reason = because("nothing_to_hide")
         fitter.lost("reasoning", "reasoning.carrier", reason, "dropped")

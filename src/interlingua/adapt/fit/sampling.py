@@ -303,7 +303,7 @@ _PLAIN: tuple[tuple[str, str], ...] = (
     ("logit_bias", "logit_bias"),
     ("seed", "seed"),
 )
-"""Options, and the field of a profile that says when they may stand."""
+"""Options, and the field of a profile that decides when they are accepted."""
 _NEUTRAL: dict[str, Any] = {
     "temperature": 1,
     "top_p": 1,

@@ -28,9 +28,9 @@ from interlingua.profiles.profile import Profile
 
 
 def dialect_for_request(profile: Profile, request: Request, speaks: Collection[str]) -> str | None:
-    """The dialect for a request with tools, if it is a special one that its provider speaks: newer
-    models of OpenAI take functions in Responses only, and all have their provider's own tools
-    there, searches that are asked for beside the tools among them."""
+    """The dialect for a request with tools, if its provider requires a special one: newer models
+    of OpenAI take functions in Responses only, and all models have their provider's own tools
+    there, including searches that are requested beside the tools."""
     rules = profile.speaks
     if rules.tools_dialect is None and rules.server_dialect is None:
         return None
@@ -158,7 +158,7 @@ def is_closed(schema: JsonObject, optional: bool = False) -> bool:
 
 
 class AdaptedSchema(NamedTuple):
-    """A schema, and what was done to it: places of keywords that are told in words now, and of
+    """A schema, and its changes: places of keywords that its descriptions state now, and of
     objects that were closed."""
 
     schema: JsonObject
@@ -167,8 +167,8 @@ class AdaptedSchema(NamedTuple):
 
 
 def adapted(schema: JsonObject, rules: OutputRules) -> AdaptedSchema:
-    """The schema without the keywords and formats that are refused, which its descriptions tell
-    instead, and with its objects closed where they have to be."""
+    """The schema without refused keywords and formats, which its descriptions state instead, and
+    with its objects closed where that is required."""
     without, formats = rules.without or (), rules.formats
     worded: list[str] = []
     closed: list[str] = []
@@ -336,8 +336,8 @@ def fit_tools(fitter: Fitter) -> None:
 
 
 def refuses_tools(profile: Profile) -> bool:
-    """Whether a rule says so. A list that calls a model poor at them does not: it may still take
-    them, as the bundled local model does."""
+    """Whether a rule refuses tools. An entry in a list that calls a model poor at them does not:
+    it may still accept them, as the bundled local model does."""
     rule = profile.rule("tools.calls")
     return profile.tools.calls is False and rule is not None and rule.id != KNOWN
 

@@ -33,8 +33,8 @@ def fit_changes(fitter: Fitter) -> None:
 
 
 def _takes_changes(fitter: Fitter) -> bool:
-    """Whether instructions stay in their place; behind a turn of the model there is none for them
-    where they have to follow the user's."""
+    """Whether instructions stay in place; not after a model's turn where they have to follow the
+    user's."""
     mid = fitter.profile.instructions.mid
     if mid in (None, "any"):
         return True
@@ -84,7 +84,7 @@ def _renamed(fitter: Fitter, message: Message, role: Role) -> Message:
 
 
 def _alternating(fitter: Fitter) -> None:
-    """Neighbours that the same one says as one message, for hosts that count the turns."""
+    """Joins neighbouring messages of the same role, for hosts that require alternating turns."""
     out: list[Message] = []
     for message in fitter.messages:
         before = out[-1] if out else None

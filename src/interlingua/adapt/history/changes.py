@@ -87,7 +87,7 @@ class _Settling:
     def message(
         self, message: Message, leading: bool, expired: bool
     ) -> tuple[Message | None, Message | None]:
-        """The message as the target takes it, and one that says its changes behind it."""
+        """The message as the target accepts it, and a second one for its changes after it."""
         changes = message.changes
         assert changes is not None
         can = frozenset() if leading else self.traits.changes

@@ -64,9 +64,9 @@ class Recipient(NamedTuple):
         return self._verifies(metadata, issuer, came_by or issuer)
 
     def is_from_same_host(self, message: Message) -> bool:
-        """Whether this host said it, as far as that is known: what is no secret goes back to it as
-        it came, whichever of its models is asked. An answer came by the dialect that was read,
-        whoever signed its thinking."""
+        """Whether this host issued the message, as far as that is known: content without
+        signatures goes back to it unchanged, whichever of its models is asked. An answer came by
+        the dialect that was read, whoever signed its thinking."""
         metadata = message.metadata
         name, came_by = self.dialect.name, metadata.protocol or self.source
         if self.is_client and self.source is not None:
@@ -76,8 +76,8 @@ class Recipient(NamedTuple):
         return self.provider is None or metadata.provider in (None, UNKNOWN, self.provider)
 
     def is_from_same_model(self, message: Message) -> bool:
-        """Whether it is known that the very model that is asked said this, and so. Without a model
-        to ask there is none that could mind."""
+        """Whether the target model itself is known to have produced this message; True if no
+        model is named."""
         if not self.is_from_same_host(message):
             return False
         metadata = message.metadata

@@ -146,8 +146,8 @@ _INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
 
 
 def in_front(request: Request, recorder: LossRecorder) -> Request:
-    """The request with later instructions moved behind the first ones. What stood before them is
-    then said in another order than before, which no prompt cache survives."""
+    """The request with later instructions moved behind the first ones. That changes the order of
+    the messages, so no prompt cache can be reused."""
     front: list[Message] = []
     rest: list[Message] = []
     for message in request.messages:
@@ -244,8 +244,8 @@ NO_RESULT_IMAGE = "[image of the result left out: this model takes no images]"
 
 
 def without_images(messages: tuple[Message, ...], recorder: LossRecorder) -> tuple[Message, ...]:
-    """Each run of images becomes one placeholder, so that what was said about them still has
-    something to refer to."""
+    """Each run of images becomes one placeholder, so that text about them still has something to
+    refer to."""
     return tuple([_without_images(message, recorder) for message in messages])
 
 

@@ -93,8 +93,8 @@ def _unverified(target: str, path: str, message_id: str | None) -> Loss:
 
 
 def _plain_answer(response: Response, recipient: Recipient) -> Adapted | None:
-    """The usual answer, said without looking for what it does not have: text, calls whose ids fit,
-    and thinking, of which a signature may have to go. None for all others."""
+    """Adapts a plain answer without the steps that do not concern it: text, calls whose ids fit,
+    and thinking whose signature may have to go. None for all other answers."""
     to, message = recipient.dialect, response.message
     if (
         response.alternatives

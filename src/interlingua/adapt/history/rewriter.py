@@ -135,8 +135,9 @@ class HistoryRewriter:
         return request, facts
 
     def continues_here(self, request: Request) -> bool:
-        """Whether the target stores what the request continues. Where the caller does not name the
-        source, members of one dialect alone tell it, or the fields by which it continues."""
+        """Whether the target stores what the request continues. Where the caller does not name
+        the source, members that only one dialect has identify it, or the fields by which it
+        continues."""
         if self.source is not None:
             return self.at_home
         if request.raw:
@@ -428,8 +429,8 @@ class HistoryRewriter:
         return None
 
     def compaction(self, block: CompactionBlock, message: Message) -> Block | None:
-        """Compacted history goes back to the service that made it; others are told what can be read
-        of it, and so is everybody of a summary that somebody else wrote."""
+        """Compacted history goes back to the service that made it; others get its readable part,
+        and every target does of a summary by another service."""
         packed = None if self.answering else unpack(block.data)
         if packed is not None:
             self.recorder.alias(packed.block, block)
@@ -461,7 +462,7 @@ class HistoryRewriter:
         return message.metadata.protocol == self.name
 
     def signs(self) -> bool:
-        """Whether a rule says that the model requires signatures, whatever its name is."""
+        """Whether a rule requires signatures of the model, whatever its name is."""
         return self.profile is not None and self.profile.tools.call_signature == "required"
 
     @cached_property
@@ -543,7 +544,7 @@ def _message_concerns(target: Dialect) -> int:
 
 
 _TEXTS = BLANK | TEXT_AFTER_CALLS | ISSUED
-"""Facts by which a turn may have texts that the target refuses: what was compacted or spoken may
+"""Facts by which a turn may have texts that the target refuses: compacted history or audio may
 become one."""
 
 

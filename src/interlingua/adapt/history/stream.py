@@ -195,7 +195,7 @@ class StreamRewriter:
         for choice, message in enumerate((response.message, *response.alternatives)):
             ended = [block for (of, _), block in sorted(self._ended.items()) if of == choice]
             if [*map(type, ended)] != [*map(type, message.content)]:
-                continue  # in another order, which says nothing of each
+                continue  # in another order: no pairs to compare
             where = "$.message" if not choice else f"$.alternatives[{choice - 1}]"
             for index, (block, last) in enumerate(zip(message.content, ended, strict=True)):
                 if block is not last and block != last:

@@ -28,7 +28,7 @@ _ASSISTANT = Role.ASSISTANT
 INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
 _WORDS = frozenset({TextBlock, RefusalBlock})
 VISIBLE = frozenset(map(chr, range(ord("!"), 0x7F)))
-"""A text that begins with one of these says something; others have to be looked at."""
+"""A text that begins with one of these is not blank; others need a closer look."""
 
 DIRECTIVES: dict[str, str] = {"x-anthropic-billing-header:": "anthropic"}
 """Prefixes of lines that a client writes for its own service, and that service's dialect. Claude
@@ -54,7 +54,8 @@ class TextRules:
         self.traits = traits
         self.recorder = recorder
 
-    # -- texts that say nothing -------------------------------------------------------------------
+    # -- blank texts
+    # --------------------------------------------------------------------------------
 
     def is_blank(self, block: Any) -> bool:
         """Whether a block is a text that the target refuses. What it has read itself is its own
@@ -86,8 +87,8 @@ class TextRules:
         return True
 
     def without_blank_texts(self, message: Message) -> Message | None:
-        """The message without texts that say nothing; a placeholder where all of it did, and None
-        where instructions did."""
+        """The message without blank texts; a placeholder if nothing else is left, and None for
+        instructions."""
         if not message.content or self.is_accepted(message):
             return message
         blocks = [self._result(b) if type(b) is ToolResultBlock else b for b in message.content]
@@ -153,8 +154,8 @@ class TextRules:
     # -- calls ------------------------------------------------------------------------------------
 
     def with_user_first(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """With somebody who speaks before the model, where that is asked for. It is its call that
-        is refused, but what stands before one may be the beginning of its turn."""
+        """Inserts a user message if the target rejects histories that start with a call of the
+        model, or with a turn that contains one."""
         first = None if self.traits.begins_with_model else _opening_turn(messages)
         if first is None:
             return messages

@@ -240,7 +240,7 @@ class _ToolMapping:
             return
         found = self.spelling_for(concept)
         if found is None:
-            return  # told where tools are retold
+            return  # reported where tools are retold
         if self.profile.tools.with_server == "no" and self.functions():
             reason = because("tools_exclusive")
             self.lost(tool, None, reason, field="tools.with_server")

@@ -269,8 +269,8 @@ Path = tuple[str, ...]
 
 
 class VendorSpelling(NamedTuple):
-    """How a vendor says a tool. `name` is what the tool is called, where it is not its word;
-    `filled` is what has to be there in any case."""
+    """How a vendor spells a tool. `name` is the tool's name, where it differs from its word;
+    `filled` are required members."""
 
     vendor: str
     words: str

@@ -30,7 +30,7 @@ _NO_CONTEXT = RequestContext()
 
 
 class Adapter:
-    """A dialect bound to a model. With the `ids` of a session it speaks each provider's own ids;
+    """A dialect bound to a model. With the `ids` of a session it uses each provider's own ids;
     without, it keeps a map of its own for as long as it lives."""
 
     def __init__(

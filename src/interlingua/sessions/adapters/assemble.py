@@ -94,7 +94,7 @@ def assemble(
     prices: PriceTable | None,
     error: ProviderError | None = None,
 ) -> Message:
-    """The answer with everything a stored message has to say about itself."""
+    """The answer with all metadata of a stored message."""
     metadata = message.metadata
     found: list[Diagnostic] = []
     usage = _plausible(metadata.usage, found)
@@ -219,7 +219,7 @@ def input_problems(message: Message, tools: ToolRegistry) -> list[Diagnostic]:
         if type(block) is ToolUseBlock and block.executor == "client" and block.name in tools:
             try:
                 tools.validate_input(block.name, block.input)
-            except MissingExtraError:  # whoever runs the tool will hear of it; the answer is kept
+            except MissingExtraError:  # running the tool will raise it again; the answer is stored
                 return found
             except ToolInputError as error:
                 details = {
@@ -238,7 +238,7 @@ def new_assistant_message(
 
     `model` is `<provider>:<name>` or an alias; the defaults are the provider's dialect and now."""
     id = resolve(model)
-    model_name(id)  # which says what is wrong with it
+    model_name(id)  # which raises with the reason
     known = NO_METADATA.made_by(id, protocol or usual_dialect(id))
     metadata = known.replace(status=MessageStatus.PARTIAL)
     return Message(Role.ASSISTANT, metadata=metadata, created_at=created_at or datetime.now(UTC))

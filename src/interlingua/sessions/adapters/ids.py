@@ -65,12 +65,11 @@ class IdMap:
         return id
 
     def ours(self, provider_id: str, provider: str | None) -> str | None:
-        """Our id for a provider's id; None if there is none."""
+        """Our id for a provider's id; None if the session has none."""
         return self._ours.get((provider, provider_id))
 
     def theirs(self, id: str, provider: str | None) -> str:
-        """What to call a call when we speak to this provider: its own id if the call was its own,
-        else ours."""
+        """The id of a call for this provider: its own id if it made the call, else ours."""
         made_by, provider_id = self._provider.get(id, (None, id))
         return provider_id if id in self._provider and made_by == provider else id
 
