@@ -223,7 +223,7 @@ class Talk:
 
     @property
     def model(self) -> str:
-        """The model that the next turn is meant for, unless a rule says otherwise."""
+        """The model for the next turn, unless a rule chooses another one."""
         return self.session.model or self.setup.default_model(self.session.row.workspace_path)
 
     def named(self, model: str) -> str:
@@ -316,12 +316,12 @@ class Talk:
         self.title = (await self.store.update_session(self.session.id, name=name)).name
 
     async def is_busy(self) -> bool:
-        """Whether another program, a gateway say, has a turn of the session under way."""
+        """Whether another program, such as a gateway, has a turn of the session under way."""
         turn = (await self.store.session(self.session.id)).turn
         return turn is not None and is_under_way(turn)
 
     async def wait(self, say: Callable[[str], None]) -> None:
-        """Wait for the end of a turn that another program is running, and say so."""
+        """Waits for the end of a turn that another program is running, and prints that."""
         if not await self.is_busy():
             return
         say("Another program is running a turn of this session; waiting (Ctrl-C stops).")
@@ -393,8 +393,8 @@ def own_setup() -> Setup:
 
 
 def _routed(settings: Settings, client: AsyncClient) -> AsyncClient:
-    """Asks as the routes of the gateway's settings say. Without the extra `gateway`, a route is
-    its first model."""
+    """A client that asks by the routes of the gateway's settings. Without the extra `gateway`, a
+    route is its first model."""
     if not settings.routes and not any(each.keys for each in settings.providers.values()):
         return client
     try:

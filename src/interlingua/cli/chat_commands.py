@@ -345,7 +345,7 @@ class Commands:
         if not words:
             self.screen.line(", ".join(self.attached) or "No files are attached.")
             return
-        attached((*self.attached, *words))  # says now what is wrong with them
+        attached((*self.attached, *words))  # raises now for files that cannot be attached
         self.attached += words
         self.screen.note(f"with the next message: {', '.join(self.attached)}")
 
@@ -455,8 +455,8 @@ async def export(
     target: str | None,
     ending: str | None = None,
 ) -> None:
-    """Without a file, on the screen; without a format, what the file's ending says, or Markdown.
-    With an `ending` alone, in a file with the session's name."""
+    """Exports the session. Without a file, to the screen; without a format, in that of the
+    file's ending, or Markdown. With an `ending` alone, to a file with the session's name."""
     path = Path(file).expanduser() if file is not None else None
     if ending is not None:
         path = path or Path(f"{file_name(talk)}.{ending}")

@@ -456,7 +456,7 @@ class Prompt:
         return await self._lines.prompt_async(ANSI(before))
 
     async def yes(self, question: str) -> bool:
-        """Whether the user says yes; leaving the question is a no."""
+        """Whether the user answers yes; leaving the question means no."""
         try:
             answer = await self._answers.prompt_async(f"{question} [y/N] ")
         except (KeyboardInterrupt, EOFError):

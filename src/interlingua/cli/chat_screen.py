@@ -112,8 +112,8 @@ class Screen:
     # Lines
 
     def line(self, text: str = "", *styles: str, part: str = "line", hang: int = 0) -> None:
-        """A line of our own, beside the answer. Lines of one `part` stand together. What does not
-        fit goes on below, as many columns to the right as `hang` says."""
+        """A line of the program, beside the answer. Lines of one `part` are kept together. Text
+        that does not fit continues on the next line, `hang` columns further right."""
         self._begin(part)
         if self.err.isatty():
             text = filled(text, self._width(), hang)

@@ -265,7 +265,7 @@ def _transcripts(input: Input, put: Put, options: ConvertOptions) -> int:
     from interlingua.cli.convert_many import convert_sessions
 
     shape_of(input)
-    if options.source in NAMES:  # of which each row says what it is
+    if options.source in NAMES:  # each row names its format
         return _lines(input, put, options._replace(source=formats.AUTO))
     return convert_sessions(options.source, input, put, options)
 

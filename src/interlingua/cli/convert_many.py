@@ -493,14 +493,15 @@ FEW = 5
 
 
 def session_way(input: Input) -> Convert | None:
-    """The conversion for the sessions in a file; None if there are none or the format is
+    """The conversion for the sessions in a file; None if it has no sessions or the format is
     ambiguous."""
     name = format_in(input)
     return None if name is None else partial(convert_sessions, name)
 
 
 def format_in(input: Input) -> str | None:
-    """The format of the sessions in a file; None if there are none or it is ambiguous."""
+    """The format of the sessions in a file; None if it has no sessions or the format is
+    ambiguous."""
     from interlingua import transcripts
     from interlingua.transcripts.format import Sample
 

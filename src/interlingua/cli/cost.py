@@ -204,7 +204,7 @@ def _title(group: str | None, names: dict[str | None, str]) -> str:
 
 
 class Bills:
-    """What providers say that answers cost, beside what the price table says, by model."""
+    """The costs that providers report, beside those of the price table, by model."""
 
     def __init__(self) -> None:
         self._sums: dict[str, tuple[Decimal, Decimal]] = {}
@@ -543,7 +543,7 @@ def _walk(store: Store, table: PriceTable, dry_run: bool) -> Result:
     saver = Saver(store)
     count = sum(1 for _ in all_sessions(store)) if sys.stderr.isatty() else 0
     with progress("repricing", count) as done:
-        # What failed was paid for by what was heard of it, which is more than was counted.
+        # Failed answers cost what had arrived of them, which is more than was counted.
         history = chain(
             usages(store, next_session=done), answers(store, RequestFilter(failed=False))
         )

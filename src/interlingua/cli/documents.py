@@ -36,7 +36,7 @@ class Body(NamedTuple):
 
 
 def shape_of(input: Input, lines: bool = False) -> Shape:
-    """The shape of an input; `lines`: the user says that each line is a value."""
+    """The shape of an input; with `lines`, each line is a value."""
     shape = input.shape()
     if shape == "empty":
         raise DetectError(f"{input.name} is empty")

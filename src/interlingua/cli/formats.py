@@ -69,7 +69,7 @@ def kind_of(data: bytes, source: str) -> str:
     try:
         return kind_in(data, source)
     except ReadError:
-        return "request"  # whose reader says what is wrong
+        return "request"  # its reader raises with the reason
 
 
 class Flaw(NamedTuple):
@@ -90,7 +90,7 @@ def flaw_in(data: bytes) -> Flaw | None:
     try:
         msgspec.json.decode(data)
     except RecursionError:
-        return None  # whose reader says so
+        return None  # its reader raises with the reason
     except UnicodeDecodeError:
         at = len(data.decode(errors="replace").partition("\ufffd")[0].encode())
         return Flaw(*_place(data, at), f"invalid UTF-8: byte {data[at]:#x}")

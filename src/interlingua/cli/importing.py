@@ -149,8 +149,8 @@ def _show_counts(importer: SessionImporter, failed: int) -> None:
 
 
 def _transcript_format(path: Path, source: str) -> str | None:
-    """The transcript format of a file, by its name or found out; None for all else. Rows of
-    requests are read as requests, which says more of them."""
+    """The transcript format of a file, by its name or detected; None for all else. Rows of
+    requests are read as requests, which have more detail."""
     if source != reading.AUTO:
         return source if source in transcript_formats() and source not in formats.names() else None
     if str(path) == reading.STDIN:
@@ -772,8 +772,8 @@ class Names:
 
 
 def _read_from(message: Message, source: str) -> Message:
-    """An assistant's message says which dialect it was read from, so that what only its issuer
-    can read finds the way home."""
+    """Adds the dialect that an assistant's message was read from, so that content that only its
+    issuer can read can go home."""
     if message.role is not Role.ASSISTANT or message.metadata.protocol is not None:
         return message
     return message.replace(metadata=message.metadata.replace(protocol=source))

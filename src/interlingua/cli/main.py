@@ -197,8 +197,8 @@ def problem_of(error: InterlinguaError | OSError) -> str:
 
 
 def put(data: bytes | memoryview) -> None:
-    """Data as it is to a file or a pipe. To a terminal without characters that act on it: in JSON,
-    an escape says the same."""
+    """Writes data unchanged to a file or a pipe. For a terminal, control characters are escaped
+    as in JSON."""
     if sys.stdout.isatty():
         from interlingua.cli.terminal import put as put_harmless
 

@@ -204,7 +204,7 @@ COLUMNS = [
 
 
 def refreshed(key: str, as_json: bool) -> None:
-    """Ask, write the file, and show where our rules say something else."""
+    """Asks the provider, writes the file, and shows where our rules differ."""
     import asyncio
 
     from interlingua.client.refresh import listed_rules

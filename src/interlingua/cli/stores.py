@@ -136,9 +136,9 @@ def usages(
     next_session: Callable[[int], None] = lambda count: None,
     copies: bool = True,
 ) -> Iterator[Message]:
-    """Messages that used tokens, made at `since` or later and before `until`; without what they
-    say, which is not read. `next_session` is called with 1 when another one begins. Without
-    `copies`, what a fork has from its parent is left out: it was paid for once."""
+    """Messages that used tokens, made at `since` or later and before `until`; without their
+    content, which is not read. `next_session` is called with 1 when another one begins. Without
+    `copies`, messages that a fork copied from its parent are left out: they were paid for once."""
     session_id, begun = None, None
     for row in store.usages(since, until):
         if row.session_id != session_id:
@@ -169,7 +169,7 @@ def _forked_at(store: Store, session_id: str) -> datetime | None:
 
 
 def answers(store: Store, filter: RequestFilter) -> Iterator[Message]:
-    """The answers that the gateway gave to clients, without what they say. Those of sessions and
+    """The answers that the gateway gave to clients, without their content. Those of sessions and
     tasks are not among them: they are messages."""
     for row in store.all_requests(filter._replace(besides=SESSIONS)):
         if row.usage is not None:

@@ -26,7 +26,8 @@ AT_A_TIME = 4
 
 
 class Embedded(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
-    """Vectors in the order of the inputs; `report` lists what the request could not say."""
+    """Vectors in the order of the inputs; `report` lists what the provider's dialect could not
+    express of the request."""
 
     vectors: tuple[tuple[float, ...], ...]
     model: str

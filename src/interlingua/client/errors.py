@@ -97,9 +97,9 @@ class ServerError(CallError):
 
 
 class NetworkError(CallError):
-    """No connection, or it broke. `phase` is `dns`, `connect`, `tls`, `proxy`, `write` or `read`;
-    `sent` says whether the provider may have got the whole request, `begun` whether the answer had
-    begun to arrive."""
+    """No connection, or it broke. `phase` is `dns`, `connect`, `tls`, `proxy`, `write` or
+    `read`; `sent` is true if the provider may have got the whole request, `begun` if the answer
+    had begun to arrive."""
 
     kind = ErrorKind.NETWORK
     phase: str = "read"

@@ -41,7 +41,7 @@ REQUEST_IDS = (
     "mistral-correlation-id",
 )
 _VAGUE = frozenset({ErrorKind.OTHER, ErrorKind.INVALID_REQUEST})
-"""Kinds of a body that say less than a status does."""
+"""Kinds of a body that are less specific than a status."""
 _LONG = 2000
 """Characters of a provider's text that are passed on."""
 # Keys as the large providers shape them, also where the provider has shortened them with stars.
@@ -141,8 +141,8 @@ def unreadable(
 
 
 def placed(error: CallError, target: Target, sent: HttpRequest | None = None) -> CallError:
-    """The error with the model that it is about, and, if nobody there knows it, others like it;
-    of what was `sent` the address, where it may be the wrong one."""
+    """The error with the model that it is about, and, if the provider does not know it, similar
+    models; of the request that was `sent` the address, if it may be the wrong one."""
     error.model, error.provider = target.model, target.provider.key
     if error.status == 404 or error.code in UNKNOWN_MODEL:
         error.alternatives = target.near()

@@ -41,7 +41,7 @@ CUT = frozenset(
         StopReason.ERROR,
     }
 )
-"""Ends after which a call may not be what the model wanted to say."""
+"""Stop reasons after which a call may be incomplete."""
 
 Runner = Dispatcher | Callable[[ToolUseBlock], Any] | Mapping[str, Callable[..., Any]]
 """Runs tools: a `Dispatcher`; a function of the call; or a function of the input for each tool.
@@ -106,8 +106,8 @@ def _runner(
 
 
 def _require_fit(tool: ToolDefinition, function: Callable[..., Any]) -> None:
-    """Raise a TypeError for a function that cannot be called with the properties of the tool: a
-    mistake of the program, of which the model should not be told."""
+    """Raises a TypeError for a function that cannot be called with the properties of the tool: a
+    mistake of the program, which is not reported to the model."""
     schema = tool.input_schema or {}
     properties, required = schema.get("properties"), schema.get("required", ())
     if not isinstance(properties, Mapping):
@@ -115,7 +115,7 @@ def _require_fit(tool: ToolDefinition, function: Callable[..., Any]) -> None:
     try:
         parameters = signature(function)
     except (TypeError, ValueError):
-        return  # a function of C, which says nothing about its parameters
+        return  # a function of C without a signature
     needed = [each.name for each in parameters.parameters.values() if each.default is each.empty]
     passed = {name for name in (*required, *needed) if name in properties}
     try:

@@ -71,7 +71,7 @@ def is_retryable(error: CallError) -> bool:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """The seconds that a provider asks to wait: never negative, None where it does not say.
+    """The seconds that a provider asks to wait: never negative, None if it has no such header.
 
     `retry-after-ms` is OpenAI's and Azure's; `retry-after` is a number or a date."""
     millis = _number(headers.get("retry-after-ms"))
@@ -126,9 +126,9 @@ STEPS = 60
 
 
 class Budget:
-    """Counts first tries and retries of the last `seconds`, by provider, and lets so many retries
-    pass: `share` of the first tries, or `reserve` where that is more. Threads may share one.
-    `clock` tells seconds, and never goes back."""
+    """Counts first tries and retries of the last `seconds`, by provider, and lets so many
+    retries pass: `share` of the first tries, or `reserve` if that is more. Threads may share
+    one. `clock` returns seconds, and never goes back."""
 
     def __init__(
         self,
@@ -178,8 +178,8 @@ class Budget:
             self._windows.clear()
 
     def _window(self, provider: str) -> _Window:
-        """The counts as they are now, with a part for this moment at the end. There are as many
-        windows as providers that somebody has set up."""
+        """The counts at this moment, with a part for it at the end. There are as many windows as
+        providers that have been set up."""
         window = self._windows.get(provider)
         if window is None:
             window = self._windows[provider] = _Window()

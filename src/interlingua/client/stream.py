@@ -284,8 +284,8 @@ class AsyncStream:
         return self._decoder
 
     async def _open(self, model: str, clock: Clock) -> tuple[StreamDecoder, list[Event]]:
-        """One try, up to the first events. An error that comes before all else may be tried
-        again: nobody has seen anything of this answer yet."""
+        """One try, up to the first events. An error before these may be tried again: the caller
+        has seen nothing of this answer yet."""
         asker = self._client.asker
         target = asker.target(model, self.call)
         prepared = await asker.prepare(self.call, target, clock, self._client.layers)

@@ -162,7 +162,7 @@ def _closed(schema: dict[str, Any]) -> dict[str, Any]:
         used = definitions.get(name, {})
         rest = {key: each for key, each in definitions.items() if key != name}
         if f'"#/$defs/{name}"' in msgspec.json.encode([used, rest]).decode():
-            rest = definitions  # it speaks of itself further in
+            rest = definitions  # it refers to itself further in
         return {**used, "$defs": rest} if rest else used
     made = _close({key: value for key, value in schema.items() if key != "$defs"})
     return {**made, "$defs": definitions} if definitions else made

@@ -1,5 +1,5 @@
-"""`Client`: the same without `await`. Its connections live on a loop in a thread of their own, so
-that there is one way to speak HTTP and not two (docs/decisions/0014-http.md)."""
+"""`Client`: the same without `await`. Its connections live on a loop in a thread of their own,
+so that there is one implementation of HTTP and not two (docs/decisions/0014-http.md)."""
 
 from __future__ import annotations
 
@@ -291,7 +291,7 @@ class Stream:
         while True:
             events = self._ready.get()
             if isinstance(events, Exception):
-                self._ready.put(events)  # for whoever asks again
+                self._ready.put(events)  # for the next read
                 raise events
             if events is None:
                 self._ready.put(None)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 class ReplyTimer:
-    """One timer watches over a reply, however many pieces it has: a timer for each piece would cost
-    as much as reading it. When a wait has become too long, `late` says which one, and `give_up` is
+    """One timer for a reply, however many pieces it has: a timer for each piece would cost as
+    much as reading it. When a wait has become too long, `late` names it, and `give_up` is
     called."""
 
     __slots__ = (
@@ -95,8 +95,8 @@ class ReplyTimer:
             timer.cancel()  # type: ignore[union-attr]  # it is no ticker
 
     def watch(self) -> None:
-        """Look again when the wait that is going on may have become too long. While nobody waits,
-        as a reader who takes its time, there is nothing to look for."""
+        """Checks again when the current wait may have become too long. While the program takes
+        its time between reads, there is nothing to check."""
         self._timer = None
         if not self._since:
             return
@@ -156,8 +156,7 @@ now = time.monotonic
 
 
 MAX_BYTES = 64 * 2**20
-"""Bytes of an answer, unpacked. Streams, which say everything in many words, may have four times
-as many."""
+"""Bytes of an answer, unpacked. Streams, which are more verbose, may have four times as many."""
 MAX_ERROR_BYTES = 2**20
 """Bytes of an error's body that are read."""
 ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})
@@ -344,7 +343,7 @@ class HttpReply:
         self.headers: Mapping[str, str] = reply.headers  # which looks names up in any case
         self._reply = reply
         self._content = reply.content
-        # Closing the reply wakes whoever reads it.
+        # Closing the reply wakes its reader.
         self._timer = ReplyTimer(limits, begun, reply.close)
         try:
             packed = packing(self.headers)

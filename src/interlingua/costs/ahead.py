@@ -172,9 +172,9 @@ def ahead(
     table: PriceTable | None = None,
     caching: str = "auto",
 ) -> Ahead:
-    """What a request is predicted to use on a model. The answers of this model among its messages
-    say which prompts its cache has seen, and how many tokens they had; `caching` is the mode in
-    which it is sent."""
+    """The predicted usage of a request on a model. The answers of this model among its messages
+    show which prompts its cache has seen, and how many tokens they had; `caching` is the mode in
+    which the request is sent."""
     cache, estimator = CacheSimulator(model), Estimator(model)
     fine = cache.rule.finds == "prefix"
     scale, last, seen, measured = 1.0, 0, None, False

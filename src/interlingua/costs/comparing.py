@@ -317,9 +317,8 @@ class SentPrompts:
         at: datetime | None = None,
         sent: SentTurns | None = None,
     ) -> ComparedPrompt | None:
-        """A request on its way, beside the last one of its conversation. `names` are those that
-        say which conversation it is; else it is known by its messages. `sent` is as for
-        `prompt_of`."""
+        """A request to be sent, beside the last one of its conversation. `names` identify the
+        conversation; without names, its messages do. `sent` is as for `prompt_of`."""
         if len(body) < LEAST:
             return None
         prompt = prompt_of(body, model, deployment, at or datetime.now(UTC), sent)

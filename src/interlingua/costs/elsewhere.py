@@ -1,9 +1,9 @@
 """The cost of sessions on other models, from their recorded usage.
 
-The recorded usage is the anchor. It fixes how many tokens each prompt had, also those of system
-prompts and tools that a file does not hold; the estimator says by which ratio another model counts
-the same text, the cache simulator what that model's vendor would have read and written, the price
-table what that costs. Assumed are the same answers, word for word.
+The recorded usage is the anchor. It fixes how many tokens each prompt had, including system prompts
+and tools that a file does not hold; the estimator gives the ratio by which another model counts the
+same text, the cache simulator what that model's vendor would have read and written, the price table
+what that costs. The answers are assumed to be the same, word for word.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ Key = Literal["session", "model", "day", "user", "team", "key"]
 
 
 class Repriced(NamedTuple):
-    """One message's cost as stored and by another table. `problem` says why there is no new cost;
-    `usage` is what would be stored, the old one where there is a problem."""
+    """One message's cost as stored and by another table. `problem` is the reason for having no
+    new cost; `usage` is what would be stored, the old one if there is a problem."""
 
     message: Message
     old: Decimal | None
@@ -50,8 +50,8 @@ def reprice(
 ) -> Iterator[Repriced]:
     """Every message that has a usage, with its old and its new cost.
 
-    `then` prices each message by what the table says for the day it was made; otherwise by what
-    the table says now. A model that the table does not have keeps its old cost, and is named.
+    `then` prices each message by the table of the day it was made; otherwise by the current table.
+    A model without a price keeps its old cost, and is named.
     """
     for message in messages:
         usage = message.metadata.usage

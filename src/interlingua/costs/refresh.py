@@ -338,7 +338,7 @@ def _put(
             found.new.append(id)
         return  # another name, or an edition, of a model that has this price
     same = _rates(old) == _rates(entry)
-    if old.get("hours") or old.get("other_periods"):  # which says more than the collections do
+    if old.get("hours") or old.get("other_periods"):  # which is more specific than the collections
         if same:
             models[id] = {**entry, **old, "source": entry["source"]}
         else:

@@ -148,11 +148,11 @@ class Bus:
     def subscribe(
         self, handler: Handler, *, name: str, filter: Filter | None = None, fast_path: bool = False
     ) -> Subscription:
-        """Call `handler` with every event that is emitted from now on and passes the filter.
+        """Calls `handler` with every event that is emitted from now on and passes the filter.
 
-        A handler on the fast path is awaited before anybody else gets the event and has to be done
-        within a millisecond; one that is not loses its place there. Others have a queue of their
-        own. An event may come twice: dedupe by id where that matters.
+        A handler on the fast path is awaited before any other subscriber gets the event and has to
+        finish within a millisecond; one that does not loses its place there. Others have a queue of
+        their own. An event may come twice: dedupe by id where that matters.
         """
         accepted = filter or Filter()
         with self._lock:

@@ -172,8 +172,8 @@ def find(name: str) -> EventType | None:
 
 
 def type_named(name: str) -> str:
-    """The catalogue's own name of a type. A type that does not exist is an error: nobody would
-    notice that it never comes."""
+    """The catalogue's own name of a type. An unknown type is an error: that its events never
+    come would go unnoticed."""
     known = find(name)
     if known is None:
         raise EventError(name, "the catalogue has no such type")
@@ -281,8 +281,8 @@ def check_event(
 
 
 def _payload(known: EventType, payload: Payload | Mapping[str, Any]) -> Payload:
-    """A checked copy. The way through JSON also finds what no store could keep: half characters,
-    numbers that are none, objects of other kinds."""
+    """A checked copy. Converting it to JSON and back also finds what no store could hold: lone
+    surrogates, NaN and infinities, objects of other types."""
     if isinstance(payload, Payload) and type(payload) is not known.payload:
         expected, found = known.payload.__name__, type(payload).__name__
         raise EventError(known.name, f"expected a payload {expected}, found {found}")

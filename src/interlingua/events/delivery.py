@@ -207,7 +207,7 @@ class Pump:
         loop, ready = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
-            with suppress(RuntimeError):  # the loop is gone, and nobody can be woken
+            with suppress(RuntimeError):  # the loop is gone, and no reader can be woken
                 loop.call_soon_threadsafe(ready.set)
 
         try:

@@ -19,7 +19,7 @@ class BusError(InterlinguaError):
 
 
 class EventError(BusError):
-    """An event that the catalogue does not allow: `type` says which, `problem` why."""
+    """An event that the catalogue does not allow: `type` names it, `problem` is the reason."""
 
     def __init__(self, type: str, problem: str) -> None:
         self.type = type

@@ -208,7 +208,7 @@ class FeedbackExplicit(Payload, frozen=True):
 
 
 class FeedbackImplicit(Payload, frozen=True):
-    """A person's action that says something about an answer."""
+    """A person's action that is feedback about an answer."""
 
     message_id: str
     signal: Literal["retried", "edited", "overridden", "accepted", "abandoned"]

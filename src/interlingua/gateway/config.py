@@ -131,7 +131,7 @@ def load(path: Path | None = None) -> Settings:
 
 
 def read(data: bytes, file: Path) -> Settings:
-    """The settings that a file's text says."""
+    """Parses the text of a settings file."""
     reader = _Reader(file)
     settings = reader.read(data)
     if reader.problems:

@@ -142,7 +142,7 @@ def _transcript(text: str) -> Found | None:
     if text.lstrip()[:1] in ("{", "[") and not (
         _is_json(text.lstrip().partition("\n")[0]) or _is_json(text)
     ):
-        return None  # a body that is not yet whole, or mistyped: its own error says where
+        return None  # a body that is not yet complete, or mistyped: its own error has the place
     try:
         with _file(text) as path:
             found = transcripts.detect(path)

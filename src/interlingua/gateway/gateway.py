@@ -332,9 +332,9 @@ class Gateway:
         return f"{front.provider}:{name}" if is_tag else id
 
     def _dialect(self, model: str, front: Front) -> str | None:
-        """The client's own dialect, where the provider speaks it: then nothing is translated. The
-        bundled local model has but the beginnings of the Responses API, and we say it better; what
-        is wrapped has to be taken apart anyway, so that only routes ask for it."""
+        """The client's own dialect, if the provider has it: then nothing is translated. The
+        bundled local model has only the beginnings of the Responses API, and translating is
+        better; wrapped bodies have to be taken apart anyway, so only routes use this for them."""
         target = self.targets.find(model)
         if target.provider.key == LOCAL and front is RESPONSES:
             return None

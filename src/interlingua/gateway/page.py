@@ -1,9 +1,10 @@
 """Serves the page at `/`, and its private endpoints: a session as one file, a preview of redaction.
 They store nothing.
 
-The files of the page are those of `interlingua/web`, under names that are known beforehand: nothing
-that a request says is looked up on a disk. What a model, a tool or a file says is put on the page
-as text, and `POLICY` makes sure of it: only code of these files runs, and no text becomes markup.
+The files of the page are those of `interlingua/web`, under names that are known beforehand: no part
+of a request is looked up on a disk. Output of models and tools and the content of files are put on
+the page as text, and `POLICY` enforces it: only code of these files runs, and no text becomes
+markup.
 """
 
 from __future__ import annotations
@@ -140,8 +141,8 @@ AROUND = 40
 
 
 class NewRedaction(msgspec.Struct, forbid_unknown_fields=True):
-    """What is to be taken out: `kinds` (all, where it is not said), own `patterns` by their names,
-    and placeholders of a first look that are to stay as they are (`keep`)."""
+    """What to redact: `kinds` (all by default), own `patterns` by their names, and placeholders
+    of a first look that are to stay unredacted (`keep`)."""
 
     kinds: list[str] | None = None
     patterns: dict[str, str] = {}

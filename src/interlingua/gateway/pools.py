@@ -100,8 +100,8 @@ class Member(msgspec.Struct, frozen=True, eq=False):
 
 
 class Pool:
-    """The members of a route. `order` says whom to ask, best first; `failed`, `answered` and
-    `finished` are called with what became of it."""
+    """The members of a route. `order` lists the members to ask, best first; `failed`, `answered`
+    and `finished` are called with the outcome."""
 
     def __init__(
         self,

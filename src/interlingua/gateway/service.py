@@ -100,8 +100,8 @@ class Service:
     async def open(
         cls, settings: Settings, *, targets: Targets | None = None, **parts: Any
     ) -> Service:
-        """Everything that settings say. `targets` and `parts` of the gateway come before them, for
-        programs that have their own."""
+        """Builds everything that settings define. `targets` and `parts` of the gateway come
+        before them, for programs that have their own."""
         store = await open_async_store(settings.store)
         try:
             service = cls._with(store, settings, targets, parts)

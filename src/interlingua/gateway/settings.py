@@ -28,8 +28,8 @@ class Limits:
     body_seconds: float = 30.0
     """For a request to arrive whole."""
     first_event: float = 10.0
-    """How long the beginning of a stream is waited for before the client hears of it; what fails
-    sooner is a plain error with its own status."""
+    """Seconds to wait for the beginning of a stream before the client gets its headers; a
+    failure before that is a plain error with its own status."""
     keep_alive: float = 15.0
     """Between two signs of life while upstream is silent."""
     stalled: float = 60.0
@@ -182,7 +182,7 @@ class Telemetry:
     """Events in the store."""
     metrics: bool = True
     spans: bool = False
-    """OpenTelemetry, sent where the usual `OTEL_…` variables say; needs the extra `otel`."""
+    """OpenTelemetry, sent where the usual `OTEL_…` variables point; needs the extra `otel`."""
     log: Literal["auto", "json", "text"] = "auto"
     """One JSON object per line, or text for people; `auto` looks whether a person is watching."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -287,11 +287,11 @@ class Settings:
     fetch_media: bool = False
     """Media at an address is fetched for models that take none by URL."""
     caching: Caching = "auto"
-    """Whether cache breakpoints and keys are added where a request has none (`auto`), left as they
-    are (`pass`) or dropped (`off`); keys and single requests may say otherwise."""
+    """Whether cache breakpoints and keys are added where a request has none (`auto`), passed on
+    unchanged (`pass`) or dropped (`off`); keys and single requests may have another mode."""
     redaction: Redaction = "off"
-    """Whether secrets and personal data are replaced on the way to providers (`replace`), and put
-    back into answers (`restore`); keys may say otherwise."""
+    """Whether secrets and personal data are replaced on the way to providers (`replace`), and
+    put back into answers (`restore`); keys may have another mode."""
     transcripts: bool = True
     """Whether a gateway without keys shows the sessions of coding agents on this machine."""
     raises: bool = False

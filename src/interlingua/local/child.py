@@ -39,7 +39,7 @@ def main() -> int:
     os.dup2(2, 1)  # nothing else may write to where the one line is expected
     try:
         model, address, key = _load(settings["weights"])
-    except Exception as problem:  # the edge of the process: all that is left is to say why
+    except Exception as problem:  # the edge of the process: what is left is to report it
         _reply(out, {"error": f"{type(problem).__name__}: {problem}"[:500]})
         return 1
     front = Front(address, key, settings["key"], model)
@@ -48,7 +48,7 @@ def main() -> int:
     while not front.is_over():
         time.sleep(_STEP)
     _forget(Path(settings["note"]))
-    os._exit(0)  # nobody listens any more; the native threads need no farewell
+    os._exit(0)  # no reader is left; the native threads need no clean-up
 
 
 def _load(weights: str) -> tuple[Any, tuple[str, int], str]:
@@ -99,7 +99,7 @@ def _threads() -> int:
 def _reply(out: int, line: dict[str, Any]) -> None:
     try:
         os.write(out, json.dumps(line).encode() + b"\n")
-    except OSError:  # whoever started us is gone; the missing lease will end us
+    except OSError:  # the parent is gone; the missing lease will end this process
         pass
     finally:
         os.close(out)

@@ -91,7 +91,7 @@ def _score(tool: ToolDefinition, words: frozenset[str]) -> int:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Words that say something, without the endings that differ most."""
+    """Content words, without the endings that differ most."""
     found = _WORD.findall(re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower().replace("_", " "))
     return frozenset(re.sub(r"(ing|ed|es|s)$", "", word) for word in found) - _SAY_NOTHING
 

@@ -62,7 +62,7 @@ class WeightsError(LocalModelError):
 
 
 class StartError(LocalModelError):
-    """The server does not come up; `log` is the file in which it says why."""
+    """The server does not start; `log` is the file with the reason."""
 
     def __init__(self, problem: str, log: str | None = None) -> None:
         self.problem = problem
@@ -195,7 +195,7 @@ def weights_path(
             seconds,
             lambda: show.say(f"{TITLE}: another process is downloading the weights"),
         ):
-            found = present(folder)  # somebody may have fetched them while we waited
+            found = present(folder)  # another process may have fetched them meanwhile
             return found or _fetch(folder, show, seconds)
     except TimeoutError:
         raise WeightsError(

@@ -213,7 +213,7 @@ def _spawn(path: Path, note: Path, log: Path, key: str, seconds: float) -> dict[
         raise
     finally:
         overdue.cancel()
-        # Whenever it ends, somebody has to take note, or it stays in the table of processes.
+        # Its end has to be collected, or it stays in the table of processes.
         threading.Thread(target=process.wait, daemon=True).start()
     return _understood(line, log)
 

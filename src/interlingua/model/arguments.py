@@ -91,7 +91,7 @@ class Collector:
 
 
 def spelled(text: str, input: dict[str, Any]) -> bool:
-    """Whether `text`, read strictly, says exactly `input` (see `same`)."""
+    """Whether `text`, read strictly, is exactly `input` (see `same`)."""
     found = recover(text)
     return found.mode == "strict" and same(found.input, input)
 
@@ -258,7 +258,7 @@ _Place: TypeAlias = "tuple[_Place, str | int] | None"
 
 
 def _flaw(value: Any) -> tuple[str, str] | None:
-    """Path and problem of something in `value` that JSON cannot say, or None.
+    """Path and problem of something in `value` that JSON cannot hold, or None.
 
     Deepest first and without recursion, so a value that contains itself ends at `MAX_DEPTH`.
     """

@@ -87,7 +87,7 @@ def _words_of(type: Any) -> dict[Any, Any]:
     return {}
 
 
-if TYPE_CHECKING:  # what a constructor takes is said by the class itself
+if TYPE_CHECKING:  # the class itself defines what its constructor takes
     Guarded = msgspec.StructMeta
 else:
 

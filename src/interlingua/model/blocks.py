@@ -1,4 +1,4 @@
-"""The blocks that messages are made of: a closed set, told apart by `type`.
+"""The blocks that messages are made of: a closed set, distinguished by `type`.
 
 New types may be added; none is ever given a second meaning. Order of blocks carries meaning and is
 never changed.
@@ -318,9 +318,9 @@ class RefusalBlock(Value, frozen=True, tag="refusal"):
 class CompactionBlock(Value, frozen=True, tag="compaction"):
     """History in a shorter form, from which the model continues.
 
-    `text` is the summary that everybody can read, `data` what its issuer alone can; a block with
-    neither is a compaction that failed. It stands for the `replaces` messages before its own, for
-    all of them where that is not said. They stay where they are."""
+    `text` is the readable summary, `data` what only its issuer can read; a block with neither is
+    a compaction that failed. It stands for the `replaces` messages before its own, by default
+    for all of them. They stay where they are."""
 
     type: ClassVar[Literal["compaction"]] = "compaction"
     text: str | None = None

@@ -55,8 +55,8 @@ class Likelihood(Value, frozen=True):
 
 
 class DecisionAnswer(Value, frozen=True):
-    """The answer to one question. `probabilities` add up to 1, in the order of the options; there
-    are none in a refusal, and where a vendor reports none."""
+    """The answer to one question. `probabilities` add up to 1, in the order of the options; a
+    refusal has none, and neither has a vendor that reports none."""
 
     kind: AnswerKind
     name: str | None = None

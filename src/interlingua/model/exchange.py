@@ -201,7 +201,7 @@ class Options(Value, metaclass=Guarded, frozen=True):
     cache_prewarm: bool | None = None
     """Whether to write the prompt to the cache, and to generate nothing."""
     cache_comparison: str | None = None
-    """The response whose request this one is compared with, to say why the cache was missed."""
+    """The response whose request this one is compared with, to find why the cache was missed."""
     compaction: Compaction | None = None
     task_budget: TaskBudget | None = None
     raw: Raw | None = None

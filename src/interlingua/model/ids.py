@@ -180,7 +180,8 @@ class IdGrammar(NamedTuple):
         return _spell(id, digits, self.shortest)
 
     def _readable(self, id: str, room: int) -> str:
-        """The start of an id in legal characters and a separator; nothing if that says little."""
+        """The start of an id in legal characters and a separator; empty if that has no
+        information."""
         separator = next((mark for mark in "_-" if self._has(mark)), "")
         start = "".join(mark if self._has(mark) else separator for mark in id[: max(room - 1, 0)])
         start = start.strip(separator)

@@ -236,7 +236,7 @@ class Message(Value, frozen=True):
 
 
 def blocks_of(content: OneOrMany[Any]) -> tuple[Block, ...]:
-    """A string is one text block, an empty string is none; strings in a list are text blocks."""
+    """A string is one text block, an empty string no block; strings in a list are text blocks."""
     if isinstance(content, str):
         return (TextBlock(content),) if content else ()
     if isinstance(content, (Value, dict)) or hasattr(content, "as_block"):
@@ -401,8 +401,8 @@ APPENDED = "made elsewhere and appended; no model was chosen here"
 
 
 def with_provenance(message: Message) -> Message:
-    """The message as a session holds it: a complete answer with the provenance that is known of it;
-    anything else, and one that says it all already, as it is."""
+    """The message as a session holds it: a complete answer gets its known provenance; any other
+    message, and an answer that has all of it, is unchanged."""
     metadata = message.metadata
     if message.role is not Role.ASSISTANT or metadata.status is not MessageStatus.COMPLETE:
         return message

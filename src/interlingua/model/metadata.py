@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from interlingua.model.base import JsonObject, Raw, Value, check_words, plain_members
 
 UNKNOWN = "unknown"
-"""The provider, or the model's name, of an answer that a session holds and that did not say."""
+"""The provider, or the model's name, of an answer in a session that names none."""
 KEY_ID = "gateway_key_id"
 """Under `extra`: the key of the gateway that paid for an answer."""
 PROMPT_PARTS = "prompt_parts"
@@ -133,7 +133,7 @@ class Usage(Value, frozen=True):
     """Tokens. The three input counts are disjoint and add up to the prompt; reasoning is a part of
     output. None is unknown, which is not 0. Money and latency are filled in by a session.
 
-    The breakdowns say more of the same tokens, and of what is paid for beside them; a provider may
+    The breakdowns split the same tokens, and count what is paid for beside them; a provider may
     leave parts of them out."""
 
     input_tokens: int | None = None
@@ -255,12 +255,12 @@ another key or address of the provider, a lifetime that has passed, no breakpoin
 
 
 class CacheDiagnosis(Value, frozen=True):
-    """Why the prompt cache was hit or missed, as the provider says or as a comparison with the
-    request before it in the conversation shows."""
+    """Why the prompt cache was hit or missed, as reported by the provider or as found by a
+    comparison with the request before it in the conversation."""
 
     outcome: CacheOutcome
-    """`pending`: the provider has not compared yet; `not_found`: it does not know the response to
-    compare with; `unavailable`: it cannot say."""
+    """`pending`: the provider has not compared yet; `not_found`: it does not know the response
+    to compare with; `unavailable`: it has no diagnosis."""
     reason: str | None = None
     """One of `CACHE_REASONS`, for a miss."""
     missed_tokens: int | None = None

@@ -109,7 +109,7 @@ def expected_capabilities(
     model: str, dialect: str | None = None, profile: Profile | None = None
 ) -> Capabilities:
     """As `capabilities`, for any model. An unlisted model is assumed to be capable unless a rule
-    says otherwise: its provider will reject what it does not accept."""
+    denies it: its provider will reject what it does not accept."""
     id = _listed(model)  # not `find`, whose error looks for names that come near
     if id is not None:
         return _record(model, _entry(id), dialect, profile)
@@ -202,8 +202,8 @@ def known_rule(model: str, provider: str | None) -> Rule | None:
     images = listed["supports_images"]
     reasoning = None
     if provider in _TEXT_BESIDE_IMAGES:
-        # A model without eyes is given its text, and nobody complains (recorded, 2026-11). One that
-        # does not think refuses to be asked to: "does not support thinking" (Ollama 0.12).
+        # A model without vision is given the text, without an error (recorded, 2026-11). One that
+        # does not think refuses a request for thinking: "does not support thinking" (Ollama 0.12).
         images = images or None
         if not listed["supports_thinking"]:
             reasoning = ReasoningRules(carrier="none", default="off")

@@ -104,7 +104,7 @@ class ReasoningRules(Group, frozen=True):
     inside_max_tokens: bool | None = None
     """The budget counts towards the output limit and must be smaller than it."""
     default: Literal["off", "on"] | Effort | None = None
-    """What the model does if the request says nothing."""
+    """The model's behaviour if the request does not set it."""
     effort_thinks: bool | None = None
     """False: an effort alone does not turn thinking on, so it must be requested, too."""
     off: bool | None = None

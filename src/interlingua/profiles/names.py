@@ -19,7 +19,7 @@ from interlingua.errors import InterlinguaError
 
 Version = tuple[int, int]
 NEWEST: Version = (999, 0)
-"""The version of a name that says `latest` and no number."""
+"""The version of a name with `latest` and no number."""
 
 # Vendors as Bedrock writes them before a dot (botocore 1.44 and its model list, read 2026-11).
 _VENDOR = re.compile(
@@ -257,8 +257,8 @@ def unknown(
 
 
 def nearest(model: str, known: Collection[str]) -> list[str]:
-    """A few of the known ids and aliases that look like a name: by their own names, where it says
-    no provider."""
+    """A few of the known ids and aliases with similar names; only the names are compared if the
+    provider is missing."""
     return list(_nearest(model, tuple(known)))
 
 

@@ -99,7 +99,7 @@ def profile_from(overlay: Mapping[str, Any] | ProfileFields, under: Profile) -> 
 def profile_at(
     profiles: Profiles, name: str, provider: str, dialect: str | None, overlay: Overlay | None
 ) -> Profile:
-    """The profile of a model at a provider that may say something about all of its models."""
+    """The profile of a model at a provider with rules for all of its models."""
     if overlay is None:
         return profiles.of(name, provider, dialect)
     found = profiles.of(name, overlay.like or provider, dialect)

@@ -83,7 +83,7 @@ class Rule(ProfileFields, frozen=True, kw_only=True, rename={"dialects": "in"}):
     not_line: tuple[str, ...] | None = None
     """The name has none of these words."""
     models: tuple[str, ...] | None = None
-    """These very models, whatever region and edition their names say."""
+    """These very models, in any region and edition."""
     at: tuple[str, ...] | None = None
     """Providers."""
     dialects: tuple[str, ...] | None = None

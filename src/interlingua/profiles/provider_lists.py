@@ -253,7 +253,7 @@ LISTS = {
     "ollama": ProviderList(_ollama, "/api/show", "models"),
     "openrouter": ProviderList(_openrouter, "/api/v1/models"),
 }
-"""Providers whose lists say more than names."""
+"""Providers whose lists have more than names."""
 
 
 def _names(*names: Any) -> list[str]:
@@ -276,7 +276,7 @@ def _yes_or_no(value: Any) -> bool | None:
 
 
 class Difference(NamedTuple):
-    """A field of which a provider says something else than our rules."""
+    """A field that differs between a provider's list and our rules."""
 
     model: str
     field: str
@@ -287,8 +287,8 @@ class Difference(NamedTuple):
 
 
 def differences(rules: Iterable[Rule], profiles: Profiles) -> list[Difference]:
-    """Where rules contradict those that are folded in profiles; what only one side says is no
-    contradiction."""
+    """Where rules contradict those that are folded in profiles; a field that only one side has
+    is no contradiction."""
     return [each for rule in rules for each in _contradictions(rule, profiles)]
 
 

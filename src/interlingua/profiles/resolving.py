@@ -95,7 +95,7 @@ class Names:
         return {}
 
     def _alike(self, name: str) -> dict[str, str]:
-        """The same, of names that are spelled in another way, or say a stage or a date besides."""
+        """The same, for names that are spelled otherwise, or have a stage or a date as well."""
         found = self._by_reduced.get(name_parts(name).name, {}) if _is_plain(name) else {}
         if has_vendor(name):  # a region that is not listed
             return {HOST: f"{HOST}:{name}"} if HOST in found else {}
@@ -202,7 +202,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _respelled(provider: str, listed: str, name: str) -> str:
-    """The id for a name that is nearly the listed one. What it says more, a date or a stage, is
-    meant; a host's list knows better how the host writes it."""
+    """The id for a name that is nearly the listed one. An additional date or stage in it is
+    meant; a host's list knows better how the host spells it."""
     same = name.lower().replace(".", "-") == listed.lower().replace(".", "-")
     return f"{provider}:{listed if same or provider in HOSTS else name}"

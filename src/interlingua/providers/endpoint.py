@@ -63,7 +63,7 @@ def endpoint(
     """The endpoint of `<provider>:<name>`. Without `provider` it is the package's own of that name.
 
     `path` is one beside those that `kind` stands for. `base_url` comes before `environ`, and that
-    before what the provider says itself.
+    before the provider's own address.
     """
     named = model_name(model)
     provider = provider or find_provider(named.provider)

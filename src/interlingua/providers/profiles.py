@@ -99,8 +99,8 @@ class ModelLookup:
 
 
 def profile_here(model: str | None, dialect: str) -> Profile | None:
-    """What `<provider>:<name>` takes, as this machine's user says; None where no provider is named
-    that anybody knows."""
+    """The profile of `<provider>:<name>`, with the rules of this machine's user; None if no
+    known provider is named."""
     here = lookup_here()
     key, colon, name = (model or "").partition(":")
     return here.known_profile(f"{key}:{name}", dialect) if colon and key in here.providers else None

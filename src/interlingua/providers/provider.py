@@ -150,11 +150,11 @@ class Paths(Part, frozen=True):
     """None: the same place as without a stream."""
     count_tokens: str | None = None
     model_in_body: bool = True
-    """False: the address says the model, and the body may not."""
+    """False: the address has the model, and the body may not."""
     body: dict[str, Any] = {}
     """Members of every request's body beside those of the dialect."""
     stream_in_body: bool = True
-    """False: the address says whether to stream, and the body may not."""
+    """False: the address decides whether to stream, and the body may not."""
     models: tuple[str, ...] = ()
     """Patterns of the models that these paths serve; none: all."""
     older: str | None = None
@@ -284,6 +284,6 @@ class Provider(Part, frozen=True):
     """Where its credentials come from in place of variables: Google's application default
     credentials, the credentials of AWS, or a client of the gateway, who has its own key."""
     aws_profile: str | None = None
-    """The profile in the files of AWS; None: as `AWS_PROFILE` says."""
+    """The profile in the files of AWS; None: the one in `AWS_PROFILE`."""
     api_key: Secret | None = None
     source: str | None = None

@@ -89,7 +89,7 @@ def read_file(
 
 
 def compatible(key: str, base_url: str, dialect: str = "openai-chat", **fields: Any) -> Provider:
-    """A provider for any server that speaks a dialect, from its address (`http://…/v1`)."""
+    """A provider for any server with a known dialect, from its address (`http://…/v1`)."""
     entry = {"base_url": base_url, "dialect": dialect, **fields}
     try:
         return _provider(key, _laid_over(_defaults(key, entry), _spelled_out(entry)), None)
@@ -141,8 +141,8 @@ def _defaults(key: str, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _spelled_out(entry: dict[str, Any]) -> dict[str, Any]:
-    """The short forms of a user's file: `key` is the key itself, and an address that it says is
-    meant, whatever the environment or the region says for everybody."""
+    """The short forms of a user's file: `key` is the key itself, and an address in it wins over
+    the environment and the region."""
     entry = dict(entry)
     if "base_url" in entry:
         entry.setdefault("base_url_env", [])

@@ -219,7 +219,7 @@ class Batch:
         return [call for id, call in self._calls.items() if id in self._passive]
 
     def cancel(self) -> None:
-        """Stop the running calls. All calls without a result get one that says so."""
+        """Stops the running calls. All calls without a result get one with the reason."""
         self._cancelled = True
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._cancel_tasks)
@@ -339,8 +339,8 @@ class Batch:
             raise CallError(f"{call.name} did not run: {refused}", "permission_denied") from None
 
     def _checked(self, call: ToolUseBlock, found: RegisteredTool, trace: CallTrace) -> Any:
-        """A copy of the input, if it fits. What had to be repaired may say something else than the
-        model meant, and is not used."""
+        """A copy of the input, if it fits. Repaired input may differ from what the model meant,
+        and is not used."""
         problems: list[tuple[str, str]] = []
         text = call.raw_arguments if call.call_type != "custom" else None
         if call.id in self._repaired or (text is not None and recover(text).mode != "strict"):

@@ -72,7 +72,7 @@ class Dispatcher:
     ) -> None:
         if at_once < 1:
             raise DispatchError(f"at_once: expected at least 1, found {at_once}")
-        build_validator("input check", {"type": "object"})  # says now if the extra is missing
+        build_validator("input check", {"type": "object"})  # raises now if the extra is missing
         self.registry = registry
         self.workspace = None if workspace is None else Workspace.of(workspace)
         self.confirm = confirm

@@ -74,14 +74,15 @@ def tool(
             setattr(function, _SETTINGS, settings)
         except AttributeError:
             raise TypeError(f"a tool is a Python function; found {function!r}") from None
-        definition_of(function)  # what is wrong with it is said where it is written
+        definition_of(function)  # what is wrong with it is raised where it is written
         return function
 
     return mark if function is None else mark(function)
 
 
 def definition_of(function: Callable[..., Any]) -> ToolDefinition:
-    """The definition of a function for the model. `TypeError` says why one cannot be a tool."""
+    """The definition of a function for the model; raises TypeError with the reason if it cannot
+    be a tool."""
     settings: Mapping[str, Any] = getattr(function, _SETTINGS, {})
     name = settings.get("name")
     if name is None and not (name := str(getattr(function, "__name__", ""))).isidentifier():
@@ -217,7 +218,7 @@ def _schema(function: Callable[..., Any], of_parameters: Mapping[str, str]) -> d
 
 
 def _description_of(kind: Any) -> str | None:
-    """What an annotation says in words: `Annotated[str, "a city"]`, or something that has a
+    """The description in an annotation: `Annotated[str, "a city"]`, or an object with a
     description."""
     for each in get_args(kind)[1:] if hasattr(kind, "__metadata__") else ():
         text = each if isinstance(each, str) else getattr(each, "description", None)
@@ -245,8 +246,8 @@ def _decoded(kind: Any, value: Any) -> Any:
 
 
 def _docstring(text: str) -> tuple[str, dict[str, str]]:
-    """What a docstring says of the function, and of each parameter, in Google's, NumPy's or
-    Sphinx's way of writing it."""
+    """The description of a function and of each parameter in a docstring, in the style of
+    Google, NumPy or Sphinx."""
     about: list[str] = []
     found: dict[str, str] = {}
     inside, current = False, None

@@ -230,11 +230,11 @@ class Threads:
             result, error = None, None
             try:
                 result = context.run(work)
-            except BaseException as problem:  # nobody else could see it
+            except BaseException as problem:  # no other code could see it
                 error = problem if isinstance(problem, Exception) else _plain(problem)
             try:
                 loop.call_soon_threadsafe(settle, result, error)
-            except RuntimeError:  # the loop has ended; so has whoever waited
+            except RuntimeError:  # the loop has ended, and its waiters with it
                 logger.debug("late_thread_ended", extra={"of": threading.current_thread().name})
 
         thread = threading.Thread(target=run, name=name, daemon=True)
@@ -252,8 +252,8 @@ async def finish(
 ) -> Any:
     """The result of `work`, in time. Otherwise it is stopped, and a TooLateError is raised.
 
-    Being cancelled oneself stops the work as well. Work that cannot be cancelled is told by `tell`,
-    and has a moment to listen.
+    Cancelling the caller stops the work as well. Work that cannot be cancelled is notified by
+    `tell`, and has a moment to react.
     """
     task = asyncio.ensure_future(_guarded(work))
     try:

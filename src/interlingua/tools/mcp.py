@@ -141,9 +141,9 @@ logger = logging.getLogger(__name__)
 class McpServers:
     """Keeps servers connected and their tools registered, from `start` to `close`.
 
-    A server that cannot be reached is no error: `status` tells, and it is tried again. While one is
-    down its tools stay, and calls of them wait a little and then fail. `on_change` is called in the
-    servers' thread when tools have come or gone.
+    A server that cannot be reached is no error: `status` shows it, and it is tried again. While one
+    is down its tools stay, and calls of them wait a little and then fail. `on_change` is called in
+    the servers' thread when tools have come or gone.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class McpServers:
         links = [offer.link for offer in self._offers.values()]
         keeping = [asyncio.create_task(link.keep()) for link in links]
         try:
-            # Whoever comes first in the list gets the plain name, whoever answers first.
+            # The first in the list gets the plain name, not the first to answer.
             await self._all_tried(links)
             self._in_order = True
             for link in links:

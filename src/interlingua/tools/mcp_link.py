@@ -243,8 +243,8 @@ async def _watched(transport: Any, lost: asyncio.Event) -> AsyncIterator[tuple[A
 
 @contextlib.asynccontextmanager
 async def _stdio(server: McpServer) -> AsyncIterator[tuple[Any, Any]]:
-    """A process that is started for us. What it writes to stderr goes to the server's log file or
-    nowhere: it may say what a conversation says."""
+    """A server process. Its stderr goes to the server's log file or nowhere: it may contain
+    content of conversations."""
     from mcp import StdioServerParameters, stdio_client
 
     parameters = StdioServerParameters(
@@ -311,9 +311,10 @@ MAX_FILE = 1024 * 1024
 class McpServer:
     """A server's connection: a `command` that is started here, or a `url`.
 
-    A started server has only the variables of `env` and a few harmless ones of ours (PATH, HOME).
-    `prefix` puts `<name>__` before the names of its tools: always, never, or (None) where the name
-    is taken. `trust_hints` believes tools that say they only read, so that nobody is asked.
+    A started server has only the variables of `env` and a few harmless ones of this process (PATH,
+    HOME). `prefix` puts `<name>__` before the names of its tools: always, never, or (None) where
+    the name is taken. `trust_hints` believes tools that declare themselves read-only, so that no
+    approval is needed.
     """
 
     name: str

@@ -251,8 +251,9 @@ def definition_of(
 ) -> tuple[ToolDefinition, list[str]]:
     """The tool under a name of ours, and how its schema was changed. Raises a SchemaError.
 
-    A tool that says it only reads is believed, unless the server's hints are not to be trusted. Any
-    other may do anything: a server on this machine can execute, one elsewhere change what is there.
+    A tool that declares itself read-only is believed, unless the server's hints are not to be
+    trusted. Any other may do anything: a server on this machine can execute, one elsewhere change
+    what is there.
     """
     schema, changes = adapt_schema(name, tool.input_schema)
     reads = trust_hints and tool.annotations is not None and tool.annotations.read_only_hint is True
@@ -271,7 +272,7 @@ def definition_of(
 def result_block(result: CallToolResult) -> ToolResultBlock:
     """An answer as a result. The dispatcher fills in which call it answers."""
     content = [_block(each) for each in result.content]
-    # Servers say structured content in text as well; then once is enough.
+    # Servers repeat structured content as text; one of the two is enough.
     has_text = any(isinstance(block, TextBlock) for block in content)
     if result.structured_content is not None and not has_text:
         content.append(TextBlock(json_text(result.structured_content)))

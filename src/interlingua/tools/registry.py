@@ -64,12 +64,12 @@ class ToolRegistry:
     def register(
         self, tool: ToolDefinition | Callable[..., Any], handler: Handler | None = None
     ) -> None:
-        """Add a tool, untouched, or raise a SchemaError that lists everything wrong with it. A
+        """Adds a tool, unchanged, or raises a SchemaError that lists everything wrong with it. A
         Python function is a tool by its signature and docstring, and runs itself (`il.tool`).
 
-        A schema-less tool is fine unless its kind is `function`. Where the extra `schema` is
-        installed the schema is compiled now, so that a bad `pattern` is found now. A tool without
-        a handler is passive: whoever asked the model runs it.
+        A tool without a schema is fine unless its kind is `function`. With the extra `schema` the
+        schema is compiled now, so that a bad `pattern` is found now. A tool without a handler is
+        passive: the caller of the model runs it.
         """
         if not isinstance(tool, ToolDefinition):
             from interlingua.tools.functions import definition_of, handler_of
@@ -102,7 +102,7 @@ class ToolRegistry:
         return new
 
     def unregister(self, name: str) -> bool:
-        """Take a tool out, and say whether it was there."""
+        """Removes a tool, and returns whether it was there."""
         return self._tools.pop(name, None) is not None
 
     def get(self, name: str) -> ToolDefinition | None:

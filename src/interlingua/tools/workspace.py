@@ -48,9 +48,9 @@ class Workspace:
         return f"Workspace({str(self.root)!r})"
 
     def path(self, path: str | PathLike[str]) -> Path:
-        """The path of a file of the workspace, for libraries that want one.
+        """The path of a file of the workspace, for libraries that need one.
 
-        It was a regular file without links in its path a moment ago; whoever can change the
+        It was a regular file without links in its path a moment ago; a program that can change the
         workspace can change that. `open` and `read` have no such moment.
         """
         names = parts_of(path)
@@ -110,7 +110,7 @@ class Workspace:
                 inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _FLAGS, dir_fd=folder)
                 os.close(folder)
                 folder = inner
-            # Without O_NONBLOCK, opening a pipe waits for somebody to write into it.
+            # Without O_NONBLOCK, opening a pipe waits for a writer.
             return os.open(names[-1], os.O_RDONLY | os.O_NONBLOCK | _FLAGS, dir_fd=folder)
         finally:
             os.close(folder)
@@ -122,7 +122,7 @@ class Workspace:
         for name in names:
             place = place / name
             seen = os.lstat(place)
-            # A junction is a link that lstat calls a folder; its reparse tag tells.
+            # A junction is a link that lstat calls a folder; its reparse tag shows it.
             if stat.S_ISLNK(seen.st_mode) or getattr(seen, "st_reparse_tag", None):
                 raise WorkspaceError(shown, "the path contains a symbolic link", "link")
         if not stat.S_ISREG(seen.st_mode):

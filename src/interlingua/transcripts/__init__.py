@@ -94,7 +94,7 @@ def _require_rows(path: Path, format: str) -> None:
         try:
             parse(first, "JSON")
         except DepthError:
-            return  # whose reader says so
+            return  # its reader raises with the reason
         except ReadError:
             pass
         else:

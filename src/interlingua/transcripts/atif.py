@@ -287,7 +287,7 @@ def _content(message: Message) -> Any:
 
 
 def _parts(blocks: Sequence[Block]) -> Any:
-    """A text where one says all, else parts."""
+    """A text if one is enough, else parts."""
     texts = [block.text for block in blocks if isinstance(block, TextBlock)]
     others = [part for block in blocks if (part := _part(block)) is not None]
     if len(others) <= 1 and len(texts) == len(others):

@@ -127,8 +127,8 @@ _BATCH = "batch"
 
 
 def _with_tier(message: Message, tier: str | None) -> Message:
-    """The message of a batch's answer, at the price of batches or under the word that its body has:
-    OpenAI's bodies do not say that they were served in a batch."""
+    """The message of a batch's answer, at the price of batches or by the tier in its body:
+    OpenAI's bodies do not show that they were served in a batch."""
     usage = message.metadata.usage
     if usage is None or usage.service_tier not in (*USUAL_TIERS, _BATCH):
         return message

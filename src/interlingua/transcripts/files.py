@@ -61,7 +61,7 @@ def opened(path: Path, buffer: int = -1) -> IO[bytes]:
 
 
 def _open(name: str, flags: int) -> int:
-    # Without O_NONBLOCK (Windows has none) opening a pipe waits for somebody to write into it.
+    # Without O_NONBLOCK (Windows has none) opening a pipe waits for a writer.
     file = os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)

@@ -263,7 +263,8 @@ def _found(
         with contained():
             sessions = iter(find(home))
         while True:
-            with contained():  # not around the yield, where GeneratorExit means that nobody asks on
+            # not around the yield, where GeneratorExit means that the caller stopped
+            with contained():
                 found = next(sessions, None)
             if found is None:
                 return

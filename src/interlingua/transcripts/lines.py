@@ -111,7 +111,7 @@ class LinesFile:
         decode: Callable[[bytes], Any] = whole,
     ) -> Iterator[Line]:
         """The objects in order. Whole lines that begin with one of `skip` are not looked into;
-        `decode` may leave out what nobody asks for (`only`)."""
+        `decode` may leave out members that are not needed (`only`)."""
         start, place = 0, self.file
         count, size = self.most
         with opened(self.path, _AT_ONCE) as file:
@@ -222,7 +222,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class Node(msgspec.Struct, eq=False):
-    """One step: the lines it is made of. `is_turn`: a person or the model speaks in it."""
+    """One step: the lines it is made of. `is_turn`: it has a message of a person or the model."""
 
     lines: list[Line]
     is_turn: bool = False

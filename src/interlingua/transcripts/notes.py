@@ -194,7 +194,7 @@ class RetoldMessage(NamedTuple):
 def retell_messages(
     messages: Sequence[Message], dialect: str, report: Report, start: int = 0
 ) -> list[RetoldMessage]:
-    """Messages from `start` on as `dialect` takes them; losses are told at their place in
+    """Messages from `start` on as `dialect` takes them; losses are reported at their place in
     `messages`."""
     left = set() if start else leave_instructions(messages, report)
     one_each = list(messages) if start else join_results(messages, report)

@@ -192,7 +192,7 @@ _READERS: dict[str, Callable[[Wire, str | None], Block | list[Block] | None]] = 
 
 
 def call_id(name: str, protocol: str | None) -> str:
-    """The call's own id, of a name that may say its item too."""
+    """The call's own id, from a name that may contain its item too."""
     return name.partition("|")[0] if "|" in name else name
 
 

@@ -47,8 +47,8 @@ class Prices:
 def requests_of(
     transcript: Transcript, counts: Callable[[Message], bool] = lambda answer: True
 ) -> Iterator[list[Asked]]:
-    """The requests of the session, then those of each helper. An answer that is on several branches
-    counts once, and only if `counts` says so."""
+    """The requests of the session, then those of each helper. An answer that is on several
+    branches counts once, and only if `counts` is true for it."""
     seen: set[tuple[str, object]] = set()
 
     def is_new(answer: Message) -> bool:
@@ -89,8 +89,8 @@ def _asked(
 
 
 def _is_answer(message: Message, counted: bool) -> bool:
-    """Whether a request was answered: tokens were counted, or nothing says how many. In a session
-    that `counted` any, what names neither a model nor tokens is part of another answer."""
+    """Whether a request was answered: tokens were counted, or no count exists. In a session that
+    `counted` any, a message that names neither a model nor tokens is part of another answer."""
     usage = message.metadata.usage
     if usage is None or usage.total_tokens is None:
         return message.metadata.model is not None or not counted

@@ -73,7 +73,7 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 def hits_in(found: Found, text: str) -> Iterator[Hit | str]:
-    """All hits in a session, its helpers included; a text says why it cannot be read."""
+    """All hits in a session, its helpers included; a text is the reason why it cannot be read."""
     of = format_of(found.format)
     try:
         if of.search_text is None:
@@ -430,7 +430,7 @@ def problem_of(found: Found, error: Exception) -> str:
 
 
 _PATIENCE = 20
-"""Seconds that a tool may take to say its version."""
+"""Seconds that a tool may take to print its version."""
 _ID = re.compile(r"ses_[0-9A-Za-z]{1,64}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 """The ids that tools make, all of them harmless in a path."""
 
@@ -473,8 +473,8 @@ def plan(
     with os_errors_as_ours(root):
         transcript, path = _free(transcript, to, folder, root, known)
     if transcript.origin is None:
-        # Gemini CLI removes sessions at its start that nobody touched for a month (0.61.0, seen
-        # 2026-11-17): one that goes on today is touched today.
+        # Gemini CLI removes sessions at its start that were not changed for a month (0.61.0, seen
+        # 2026-11-17): one that is resumed today is touched today.
         transcript = transcript.replace(updated_at=datetime.now(UTC))
     files, report = draft(transcript, format, path.name)
     report.source = source

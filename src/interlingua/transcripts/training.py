@@ -165,7 +165,8 @@ class HuggingFaceMessages(RowFormat):
         if transcript.format == HF:
             row |= self.own_row(transcript)
         else:
-            row["tools"] = body.get("tools", [])  # an empty column tells it from fine-tuning
+            # an empty column distinguishes it from fine-tuning
+            row["tools"] = body.get("tools", [])
         return draft(name, row, transcript, report, listed=name.endswith(".json"))
 
 

@@ -1,5 +1,6 @@
-"""A session of some agent or export, as canonical messages with what a list of messages cannot say:
-branches, compactions, helpers, changes of model, and where in the files each message stands."""
+"""A session of some agent or export, as canonical messages with what a list of messages cannot
+express: branches, compactions, helpers, changes of model, and where in the files each message
+is."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
 class OriginFile(msgspec.Struct, frozen=True):
     """A file that was read: `name` is its path relative to the folder of the main file, `size`
-    how much of it was there, `start` where the session begins in it, if others stand before. One
-    that lies `aside` says nothing of the session: it is copied if the main file keeps its name."""
+    how much of it was there, `start` where the session begins in it, if others precede it. One
+    that lies `aside` has nothing of the session: it is copied if the main file keeps its name."""
 
     path: Path
     name: str

@@ -1,4 +1,4 @@
-"""One turn after another: what the user says goes to the model, calls go to the tools."""
+"""One turn after another: the user's message goes to the model, calls go to the tools."""
 
 from __future__ import annotations
 
@@ -164,8 +164,8 @@ class AsyncChat:
         options: OptionsLike | None = None,
         **words: Unpack[OptionWords],
     ) -> Parsed[Any]:
-        """A whole turn whose last answer has a schema: a pydantic, msgspec or dataclass type, or a
-        JSON Schema. `value` is of that type; `OutputError` says what does not fit."""
+        """A whole turn whose last answer has a schema: a pydantic, msgspec or dataclass type, or
+        a JSON Schema. `value` is of that type; `OutputError` names what does not fit."""
         from interlingua.client.structured import shape_of
 
         shape = shape_of(schema)
@@ -232,7 +232,7 @@ class AsyncChat:
                 )  # the gateway itself may refuse, for one of its keys
                 await call.fail(failure, max(0, len(error.attempts) - 1), provider_asked=was_sent)
             raise
-        except InterlinguaError as error:  # nobody was asked: no key, say, or nothing to ask
+        except InterlinguaError as error:  # the model was not asked: a key is missing, say
             if not call.ended:
                 failure = ProviderError(ErrorKind.OTHER, str(error))
                 await call.fail(failure, provider_asked=False)

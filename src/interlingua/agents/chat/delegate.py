@@ -129,8 +129,8 @@ class Delegation:
         return model
 
     def _client(self, planner: AsyncChat, requested: str | None) -> AsyncClient:
-        """The planner's. That of a gateway asks as the route says that the call names, unless only
-        models may be named."""
+        """The planner's client. A gateway's client asks by the route that the call names, unless
+        only models may be named."""
         for_worker = getattr(planner.client, "for_worker", None)
         if for_worker is None or requested is None:
             return planner.client

@@ -60,7 +60,7 @@ def attached(paths: tuple[str, ...]) -> list[UserBlock]:
 
 def _read(path: str, limit: int, is_rest: bool) -> bytes:
     try:
-        # Without O_NONBLOCK, opening a pipe waits for somebody to write into it.
+        # Without O_NONBLOCK, opening a pipe waits for a writer.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(Path(path).expanduser(), flags), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

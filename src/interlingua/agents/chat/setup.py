@@ -161,7 +161,8 @@ class Setup:
         return self._routed(client)
 
     def provides_box(self) -> bool:
-        """Whether the bundled local model is ours to start, and not where the user says."""
+        """Whether this program starts the bundled local model, and the user has not set another
+        place for it."""
         box = self.providers[BOX]
         named = any(self.environ.get(name) for name in box.base_url_env)
         return box.base_url is None and not named

@@ -211,8 +211,8 @@ class TaskCore:
         yield from self._close(open, ABANDONED)
 
     def doubt(self) -> Effects[None]:
-        """The turn goes on: calls that somebody had allowed, and that may have run, do not run
-        again. Whoever has to ask asks again; what only reads is read again."""
+        """The turn goes on: calls that were allowed, and that may have run, do not run again.
+        Those that need approval are asked about again; those that only read run again."""
         history = yield from self.session.load()
         open = open_calls(last_turn(history))
         allowed: set[str] = yield lambda store: store.approved(self.id, list(open))

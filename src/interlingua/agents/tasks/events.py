@@ -1,8 +1,8 @@
 """The events of a task, in the chat-completion shapes of `views/openai_ui.py`. Ids, numbers and
 times come from the store.
 
-The events of a message are a function of the message alone, so each is written once, whoever writes
-it: the task remembers the last message it has written events for.
+The events of a message are a function of the message alone, so each is written once, by whichever
+program: the task remembers the last message it has written events for.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def _pre(call: ToolUseBlock) -> JsonObject:
 
 
 def _args(call: ToolUseBlock, wire: JsonObject) -> JsonObject:
-    """The arguments, parsed; as they are, with an error, where they are no JSON; nothing where
-    there are none."""
+    """The arguments, parsed; unchanged, with an error, if they are no JSON; none if the call has
+    none."""
     text = wire["function"]["arguments"]
     if not text:
         return {}
@@ -129,7 +129,8 @@ def dropped(id: str) -> bytes:
 
 
 def refused(id: str) -> bytes:
-    """The conversation cannot take it: a result of no call, say."""
+    """The event for a message that the conversation cannot hold, such as a result without a
+    call."""
     return _unqueued(id, "refused")
 
 

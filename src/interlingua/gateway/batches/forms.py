@@ -1,7 +1,8 @@
-"""The batch APIs of the vendors: how each takes requests, tells how far it is, and returns results.
+"""The batch APIs of the vendors: how each takes requests, reports progress, and returns results.
 
 Wires as the SDKs have them: openai 3.51, anthropic 2.9, mistralai 3.7, google-genai 3.3 (read
-2026-11-18)."""
+2026-11-18).
+"""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Room:
             self._changed.notify_all()
 
     def narrow(self) -> bool:
-        """One of those under way had no room beside the others; False where there are none."""
+        """Lowers the limit after a request found no room; False if no other is under way."""
         self.most, self._answers = max(1, self.under_way - 1), 0
         return self.under_way > 1
 
@@ -339,7 +339,7 @@ class BatchRun:
 
 
 def item_of(line: bytes, endpoint: str, seen: set[str], longest: int) -> Item | tuple[str, str]:
-    """The request on a line of a file, or a code and a sentence that tell why it is none."""
+    """The request on a line of a file, or a code and a sentence for why it is not a request."""
     if len(line) > longest:
         return "request_too_large", f"more than {longest} bytes"
     try:

@@ -100,7 +100,7 @@ class Summary(NamedTuple):
 
 
 class SummaryError(Exception):
-    """The model gave no summary; `answer` says why in the client's dialect."""
+    """The model gave no summary; `answer` is the reason in the client's dialect."""
 
     def __init__(self, answer: HttpAnswer, is_overflow: bool) -> None:
         super().__init__("no summary")
@@ -112,7 +112,8 @@ def has_compaction(target: Target, front: str) -> bool:
     """Whether the service behind compacts for clients of this API itself."""
     if target.dialect.name != front:
         return False
-    is_claude = front == ANTHROPIC.dialect and "claude" in target.name  # whoever serves it
+    # whichever provider serves it
+    is_claude = front == ANTHROPIC.dialect and "claude" in target.name
     return is_claude or target.provider.key in HAS.get(front, ())
 
 

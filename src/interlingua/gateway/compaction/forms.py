@@ -174,7 +174,8 @@ class ResponsesForm:
         return entry.get("role") == "user"
 
     def last_round(self, entries: Sequence[Wire]) -> int:
-        """The start of the last calls that only results follow; the end if there are none."""
+        """The start of the last calls that only results follow; the end if there are no such
+        calls."""
         index = len(entries)
         while index and str(entries[index - 1].get("type")).endswith("_output"):
             index -= 1

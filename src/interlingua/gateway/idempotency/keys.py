@@ -89,7 +89,7 @@ class IdempotencyKeys:
         self._most_bytes = most_bytes
         self._flights: dict[str, Flight] = {}
         self._held: dict[str, Claim] = {}
-        """Those that the store says are ours."""
+        """The claims that the store assigns to this process."""
         self._tending: asyncio.Task[None] | None = None
         self._tidying: asyncio.Task[None] | None = None
         self._loose: set[asyncio.Task[None]] = set()

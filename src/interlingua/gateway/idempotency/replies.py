@@ -20,7 +20,7 @@ MOST_BYTES = 16 * 1024 * 1024
 """Bytes of one tenant in memory."""
 MOST_OF_ALL = 64 * 1024 * 1024
 OVERHEAD = 1024
-"""Bytes that a reply takes beside what it says."""
+"""Bytes that a reply takes beside its content."""
 REPLAYED = b"x-interlingua-replayed"
 """The header of an answer that was given before: the id of the request that it was made for."""
 HEADERS = frozenset(

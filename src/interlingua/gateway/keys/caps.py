@@ -114,7 +114,7 @@ class ReservationBatch:
         try:
             return await future
         except (asyncio.CancelledError, StoreError):
-            # Whether it was set aside nobody knows: settling what is not there does nothing.
+            # It may or may not have been reserved: settling an unknown reservation does nothing.
             self.put(Settle(reserve.id, 0, 0))
             raise
 
@@ -150,8 +150,8 @@ class ReservationBatch:
             loop.call_at(self._ends[0][0], self._let_go, loop)
 
     def put(self, settle: Settle, hears: Hears = _nobody) -> None:
-        """The same without waiting: `hears` is called when it is written, before anything that is
-        requested later."""
+        """The same without waiting: `hears` is called when it is written, before anything that
+        is requested later."""
         if len(self._settles) >= WAITING:
             logger.error("settlement_dropped", extra={"request": settle.id})
             hears([])
@@ -199,7 +199,7 @@ class ReservationBatch:
                 logger.error("caps_not_written", extra={"why": error.reason})
                 await asyncio.sleep(PAUSE)
                 continue
-            except BaseException:  # the loop ends, or we are at fault: nobody waits for ever
+            except BaseException:  # the loop ends, or this code failed: no request waits for ever
                 for _, future in reserves:
                     future.cancel()
                 for _, hears in settles:
@@ -796,7 +796,7 @@ class Caps:
                 await self._tending
             self._tending = self._first = None
 
-    # Who hears of it
+    # Notifications
 
     def _tell_over(self, principal: Principal, over: Over, day: str) -> None:
         """Once for each owner and window, however often it is exceeded."""

@@ -258,8 +258,8 @@ def _void(code: str) -> Refusal:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine can reach an address. A name is believed only if it is
-    `localhost`; the empty one means every address."""
+    """Whether only this machine can reach an address. A name counts only if it is `localhost`;
+    the empty one means every address."""
     if host.lower() == "localhost":
         return True
     try:

@@ -275,9 +275,9 @@ class Recent:
 
 @lru_cache(maxsize=1000)
 def _asked_for(target: Target) -> Mapping[str, Any] | None:
-    """What a request has to say to get what is to be remembered, where that is not given unasked:
-    the Responses API gives its sealed reasoning to those who keep the history themselves. Models
-    that do not think refuse to be asked for it."""
+    """What a request has to ask for to get what is to be remembered, where the API does not
+    return it by default: the Responses API returns its sealed reasoning to clients that hold the
+    history themselves. Models that do not think refuse to be asked for it."""
     thinking = target.dialect.traits.asks_for_thinking
     if thinking is None:
         return None

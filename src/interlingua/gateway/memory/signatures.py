@@ -93,7 +93,7 @@ def _ordered(value: Any) -> Any:
 
 
 def turn_of(message: Message, front: Dialect) -> Turn | None:
-    """The parts of an answer that the client's dialect cannot carry; None if there are none."""
+    """The parts of an answer that the client's dialect cannot carry; None if it can carry all."""
     content: Any = message.content
     if not any(_is_hidden(block) or getattr(block, "signature", None) for block in content):
         return None

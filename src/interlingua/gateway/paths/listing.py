@@ -42,7 +42,8 @@ _BEGINNINGS = {
     "/api/": OLLAMA,
 }
 OLLAMA_VERSION = "0.12.0"
-"""Clients of Ollama look whether the server is new enough; this is the API that we speak."""
+"""Clients of Ollama check whether the server is new enough; this is the version of the API that
+is served."""
 
 
 class ListedModel:
@@ -93,8 +94,8 @@ def front_of(path: str, headers: Mapping[str, str]) -> Front:
 
 
 def whose(path: str, headers: Mapping[str, str]) -> Front | None:
-    """Whose client asks at a path where nothing is; None where that could be anybody's. OpenAI's
-    reads an error in our own words."""
+    """The vendor whose client asks at an unknown path; None if it could be any vendor's.
+    OpenAI's client reads an error in our own form."""
     front = _front_of_path(path)
     if front is None and path.startswith("/v1"):
         front = front_of_client(headers)

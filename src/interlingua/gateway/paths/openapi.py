@@ -1,5 +1,5 @@
-"""Our own paths as an OpenAPI document. Those that speak a provider's dialect are described by that
-provider; of them, the lists of models are here, since we answer them ourselves."""
+"""Our own paths as an OpenAPI document. Paths of a provider's API are described by that
+provider; of these, only the lists of models are here, since the gateway itself answers them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Every path of the gateway's own, in one table, and the application made of it. Beside them are
-the files of the page, which are the same for everyone.
+the files of the page, which are the same for every caller.
 
-Whether a caller may ask is decided on the row that matched, never on a text of the request; a row
-that does not say `open` asks for a key."""
+Access is decided on the row that matched, never on a text of the request; a row that is not `open`
+requires a key.
+"""
 
 from __future__ import annotations
 
@@ -217,7 +218,7 @@ ROWS: tuple[Row, ...] = (
 
 def rows() -> list[Row]:
     """All of them, each with its own path. `/v1/sessions` is Anthropic's, too, so that ours have
-    another one that is nobody else's."""
+    another path that no vendor has."""
     sessions = [row for row in ROWS if row.path.startswith("/sessions")]
     return [
         *ROWS,

@@ -59,7 +59,7 @@ logger = logging.getLogger(__name__)
 _OTHERS = frozenset({"count_tokens", "embed", "decide"})
 
 
-class ClientLeft(Exception):  # noqa: N818  # nobody is there to be told of an error
+class ClientLeft(Exception):  # noqa: N818 # no client is left to get an error
     """The client has gone."""
 
 
@@ -141,7 +141,7 @@ class App:
         return _plain(send, HttpAnswer(404, [JSON], b'{"error":{"code":"not_found"}}'))
 
     async def _serve(self, found: Match, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, whatever happens, and tell the trace of it."""
+        """Answers one request, whatever happens, and records it in the trace."""
         id = f"req_{self.gateway.ids.new()}"
         exchange = Exchange(Arrival(id, found.front.dialect, action=found.action))
         self.gateway.under_way[id], client = exchange, _Client(scope, receive, send)
@@ -151,7 +151,7 @@ class App:
         except Refusal as refused:
             outcome.fail(refused.status, refused.error.kind, refused.error.code)
             await _plain(client.send, refusal(exchange, found.front, refused))
-        except asyncio.CancelledError:  # the gateway goes, and has told the client
+        except asyncio.CancelledError:  # the gateway stops, and has answered the client
             outcome.fail(499, ErrorKind.CANCELLED)
             raise
         except ClientLeft:
@@ -429,7 +429,7 @@ class App:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
 
     async def _keep_alive(self, waiting: asyncio.Future[Any], front: Front, send: Send) -> None:
-        """Signs of life until there is something to say."""
+        """Keep-alive frames until the first content."""
         limits = self.gateway.settings.limits
         while not waiting.done():
             if front.keep_alive is not None:

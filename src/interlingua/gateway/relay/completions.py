@@ -76,7 +76,7 @@ class Completion:
         return text
 
     def chunk(self, data: str) -> str | None:
-        """A frame of a stream; None where it tells a client of completions nothing."""
+        """A frame of a stream; None for one without content for a client of completions."""
         try:
             wire = msgspec.json.decode(data)
         except msgspec.DecodeError:

@@ -110,7 +110,7 @@ def tail_of(request: Request, sent: Sent, target: Target) -> Tail | None:
             return Tail(_shortened(_with_answer(request, before), used), (space,), again)
     anchor = anchor_of(texts[-1])
     if anchor is None or (texts[1:] and "".join(texts).startswith(anchor)):
-        return None  # one that begins anew could not be told from one that goes on
+        return None  # a beginning could not be distinguished from a continuation
     asked = _with_answer(request, texts)
     words = Message.user(instruction().format(anchor))
     asked = asked.replace(messages=(*asked.messages, words))

@@ -1,5 +1,5 @@
 """How many tokens a prompt has, for clients that ask: the provider's own count where it has one,
-else our estimate, and a header that says which."""
+else an estimate, and a header that names which."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ from interlingua.profiles.estimate.estimator import estimate_input_tokens
 
 NOTHING = Most(0, 0)
 DOES_NOT_COUNT = frozenset({404, 405, 501})
-"""How a server says that it has no such path: many speak a dialect without this part of it."""
+"""How a server rejects a path that it does not have: many have a dialect without this part of
+it."""
 
 
 async def count(

@@ -67,7 +67,7 @@ def answer_headers(
 
 def _cache_header(outcome: Outcome) -> list[tuple[bytes, bytes]]:
     """Whether the cache is hit, and why not: `miss; reason=tools_changed`. Before the end of a
-    stream that is `expected`, as the comparison with the request before says."""
+    stream that is `expected`, from the comparison with the request before."""
     compared = outcome.compared
     found = outcome.cache or (None if compared is None else compared.diagnosis())
     if found is None:

@@ -74,8 +74,8 @@ class _Fields(msgspec.Struct, frozen=True):
 
 
 class Envelope(_Fields, frozen=True):
-    """What we have to know of every request's body, whatever else it says. The body is taken apart
-    once, into its members as they stand."""
+    """The members of every request's body that the gateway needs to know. The body is taken
+    apart once, into its members as they are spelled."""
 
     members: dict[str, msgspec.Raw] = {}
 
@@ -108,7 +108,7 @@ class HttpAnswer(NamedTuple):
 
 
 class Inbound(NamedTuple):
-    """A request that is understood: what it says, and who is to answer."""
+    """A parsed request, and the target that is to answer."""
 
     match: Match
     front: Front
@@ -128,8 +128,8 @@ class Inbound(NamedTuple):
     to_keep: Request | None = None
     """The request as the client sent it, if its answer may have to be stored."""
     fetches_media: bool = False
-    """Whether media by URL is fetched where its model takes none: as its key says, else its
-    route, else the settings."""
+    """Whether media by URL is fetched where its model takes none: by the setting of its key,
+    else of its route, else of the gateway."""
     conversation: Conversation | None = None
     """What is remembered of the turns before this one."""
     changes: Report | None = None

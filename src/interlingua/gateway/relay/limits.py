@@ -1,4 +1,5 @@
-"""Limits of answers that keys and routes set, and what a request says of itself for budgets."""
+"""Limits of answers that keys and routes set, and the members of a request that budgets count
+by."""
 
 from __future__ import annotations
 
@@ -69,7 +70,7 @@ def answer_limit(
 
 
 def limited(request: Request, dialect: str, tokens: int, why: Reason) -> tuple[Request, Report]:
-    """The request with this limit alone, and a report that says why."""
+    """The request with this limit alone, and a report with the reason."""
     report = Report(dialect)
     path = "$.options.max_output_tokens"
     report.add("approximated", path, why)

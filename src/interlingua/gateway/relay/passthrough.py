@@ -1,5 +1,5 @@
-"""A stream that goes through untouched: what it says about usage and about its end is read on its
-way, and the chunk that we asked for in the client's place is taken out again."""
+"""A stream that goes through unchanged: its usage and its end are read on the way, and the chunk
+that the gateway requested in the client's place is taken out again."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Passthrough:
         self.response: Response | None = None
         self.answered_by: str | None = None
         self.cache: CacheDiagnosis | None = None
-        """Why the prompt cache was hit or missed, as the provider says."""
+        """Why the prompt cache was hit or missed, as reported by the provider."""
         self.error: ProviderError | None = None
         front = front_of(dialect.name)
         framing = dialect.traits.framing
@@ -221,7 +221,7 @@ class Passthrough:
 
 
 class AwsPassthrough(Passthrough):
-    """The same for AWS event streams, whose messages say their length."""
+    """The same for AWS event streams, whose messages begin with their length."""
 
     def feed(self, data: bytes) -> bytes:
         self._held.append(data)

@@ -84,8 +84,8 @@ def with_route(
     once: Callable[[str, Clock], Awaitable[T]],
     size: int,
 ) -> Awaitable[tuple[T, tuple[Attempt, ...]]]:
-    """Do `once` with the targets of a route in turn, as its settings say. `size` is about how many
-    bytes the request has, for limits of deployments."""
+    """Calls `once` with the targets of a route in turn, by its settings. `size` is about how
+    many bytes the request has, for limits of deployments."""
     settings, retries = gateway.settings, route.settings.retries
     retry, fallback_on, tried_once = settings.retry, settings.fallback_on, frozenset[str]()
     if retries is not None:
@@ -129,7 +129,7 @@ def provider_in(label: str) -> str:
 
 
 OF_THE_KEY = frozenset({ErrorKind.AUTH, ErrorKind.RATE_LIMIT})
-"""Failures that say something about a key, and nothing about others who ask with theirs."""
+"""Failures that concern one key only, and no callers with keys of their own."""
 
 
 def pooled(
@@ -209,8 +209,8 @@ class Upward(NamedTuple):
 async def prepare(
     gateway: Gateway, exchange: Exchange, inbound: Inbound, target: Target, fetched: MediaCache
 ) -> Upward:
-    """The request as it goes up: untouched where both sides speak the same, else retold. `fetched`
-    is the media that earlier attempts have got."""
+    """The request as it is sent: unchanged where both sides have the same dialect, else retold.
+    `fetched` is the media that earlier attempts have fetched."""
     if CACHING in inbound.headers or exchange.arrival.principal.caching is not None:
         target = _in_mode(target, exchange.arrival, inbound)
     if exchange.decision.target is not target:
@@ -277,7 +277,7 @@ def _sent_turns(inbound: Inbound, prepared: Prepared) -> SentTurns | None:
 
 
 def note_cache(gateway: Gateway, exchange: Exchange, response_id: str | None = None) -> None:
-    """Why the prompt cache was hit or missed, once the answer says what was used."""
+    """Records why the prompt cache was hit or missed, once the answer has its usage."""
     outcome, compared = exchange.outcome, exchange.outcome.compared
     if compared is None or outcome.status >= 400 or outcome.error is not None:
         return
@@ -316,7 +316,7 @@ def _source(inbound: Inbound, report: Report, recall: Recall | None) -> ReportSo
 
 
 def _may_need_fitting(inbound: Inbound, target: Target) -> bool:
-    """Whether a body of the target's own dialect has something in it that a rule speaks of."""
+    """Whether a body of the target's own dialect has something that a rule is about."""
     if inbound.route.passthrough:
         return False
     if target.caching == "off":
@@ -341,8 +341,8 @@ _MARK = re.compile(rb'"(?:cache_control|cachePoint|prompt_cache_key|prompt_cache
 
 
 def _may_cache(inbound: Inbound, target: Target) -> bool:
-    """Whether something may have to be added to the body for the prompt cache: it is long enough,
-    and says nothing of it."""
+    """Whether something may have to be added to the body for the prompt cache: it is long
+    enough, and has no cache settings."""
     profile = target.profile
     least = (profile and profile.limits.cache_min) or 0
     return len(inbound.body) >= 2 * least and _MARK.search(inbound.body) is None
@@ -378,7 +378,7 @@ async def _fitted(
 
 
 def is_wrapped(target: Target) -> bool:
-    """Whether it speaks a dialect in a wrapping of its own, which nobody's bytes fit."""
+    """Whether it has a wrapping of its own, which no client's bytes fit."""
     return target.provider.dialects[target.dialect.name].framing is not None
 
 

@@ -42,7 +42,7 @@ REFUSED = (StopReason.REFUSAL, StopReason.CONTENT_FILTER)
 _decode = msgspec.json.Decoder(Wire).decode
 _encode = msgspec.json.Encoder().encode
 _DIAGNOSED = re.compile(rb'"cache_miss_reason"|"prompt_cache_diagnostics": ?\{')
-"""In an answer that says why the prompt cache was missed."""
+"""In an answer with the reason for a missed prompt cache."""
 
 
 async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpAnswer:
@@ -171,7 +171,7 @@ def _passed_on(exchange: Exchange, inbound: Inbound, opened: OpenReply, body: by
 
 
 def _with_promised_members(front: Front, request_body: bytes, body: bytes) -> bytes:
-    """An answer with the members that its API promises although there is nothing to say in them."""
+    """An answer with the members that its API promises even when they are empty."""
     try:
         return _encode(front.filler(request_body).whole(_decode(body)))
     except msgspec.DecodeError:
@@ -212,9 +212,9 @@ def fallback_id(arrival: Arrival) -> str | None:
 
 
 def echoed(response: Response, arrival: Arrival, target: Target) -> Response:
-    """The answer under the name that the client asked for; the model's own where it asked for none.
-    The word that the provider has for its end stays behind: in the client's dialect the same word
-    may say something else."""
+    """The answer with the name that the client asked for; the model's own if it asked for none.
+    The provider's word for its end is left out: in the client's dialect the same word may mean
+    something else."""
     message = response.message
     metadata = replace(
         message.metadata,

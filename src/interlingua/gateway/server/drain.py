@@ -40,9 +40,9 @@ LAST_EVENT = (
 
 
 class Server(uvicorn.Server):
-    """`going` is called once, when the first signal has come; `reload` at each SIGHUP; `tick` every
-    second with the number of requests under way; `behind` says how much work no request waits for,
-    and is let end too."""
+    """`going` is called once, when the first signal has come; `reload` at each SIGHUP; `tick`
+    every second with the number of requests under way; `behind` returns how much work is left
+    that no request waits for, which is finished too."""
 
     def __init__(
         self,
@@ -174,4 +174,4 @@ async def last_words(cycle: Any) -> None:
     finally:
         cycle.disconnected = True
         if direct is not None:
-            direct.happens()  # others may still be spoken to; this request is over now
+            direct.happens()  # the connection may still be used by others; this request is over now

@@ -185,7 +185,7 @@ def _server(service: Service, overrides: Overrides, settings: Settings) -> Serve
         service.count_in_flight(under_way)
         freed.tick()
         if overrides.is_one_of_several and os.getppid() != parent:
-            server.handle_exit(0, None)  # whoever started us is gone
+            server.handle_exit(0, None)  # the parent is gone
 
     async def reload() -> None:
         await service.reload(overrides.file(), overrides.over)

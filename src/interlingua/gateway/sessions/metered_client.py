@@ -81,7 +81,7 @@ class MeteredClient(AsyncClient):
     def name_route(
         self, session: AsyncSession, message: Message | None = None, override: str | None = None
     ) -> None:
-        """Ask as the route says by whose name the model of a turn is asked for, if it is one's."""
+        """Asks by the route whose name the model of a turn was requested by, if it is a route's."""
         if override is None and message is not None:
             override = split_override(message.text)[0]
         if override is None and session.model is None:
@@ -171,7 +171,7 @@ class Meter(Middleware):
         return MeteredCall(Exchange(arrival, Decision(route.targets[0])), route)
 
     def _is_routed(self, metered: MeteredCall) -> bool:
-        """Whether the settings say more of how to ask than which model."""
+        """Whether the settings define more of the request than its model."""
         arrival, route = metered.exchange.arrival, metered.route
         if len(route.targets) > 1 or route.pool is not None:
             return True

@@ -63,7 +63,7 @@ async def show(service: Service, request: Request, principal: Principal) -> Resp
 
 
 def may_read(service: Service, principal: Principal) -> bool:
-    """Whether they are shown: not to callers with a key, nor where the settings say otherwise."""
+    """Whether they are shown: not to callers with a key, nor where the settings forbid it."""
     return principal.key_id is None and service.gateway.settings.transcripts
 
 

@@ -53,7 +53,7 @@ class FollowedTurn(AsyncTurn):
 
 
 class FollowedSession(AsyncSession):
-    """A session that says when a turn has begun."""
+    """A session that signals when a turn has begun."""
 
     begun: asyncio.Future[FollowedTurn] | None = None
 
@@ -228,7 +228,7 @@ class Turns:
     ) -> None:
         id = self.router.config().names.resolve(model)
         if id is None:
-            return  # beginning the turn says what is wrong with it
+            return  # beginning the turn raises with the reason
         history = await session.messages() if client.meter.principal.capped else []
         request = Request(messages=(*history, message), options=options or Options())
         await client.hold(id, request)
@@ -251,7 +251,7 @@ class Turns:
                         hub.tell(session.id, piece)
         except (Exception, asyncio.CancelledError) as error:
             if running.turn is None:
-                raise  # who wanted to begin it hears why
+                raise  # the caller that wanted to begin it gets the reason
             if not isinstance(error, asyncio.CancelledError):
                 level = logging.INFO if isinstance(error, InterlinguaError) else logging.ERROR
                 extra = {"session": session.id, "why": type(error).__name__}

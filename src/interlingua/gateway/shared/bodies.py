@@ -87,7 +87,7 @@ class Rules(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ShownModel(msgspec.Struct):
-    """`POST /api/show` of Ollama. Older clients say `name`; what else they say changes nothing."""
+    """`POST /api/show` of Ollama. Older clients use `name`; other members change nothing."""
 
     model: str | None = None
     name: str | None = None
@@ -136,8 +136,8 @@ def _too_long(limits: Limits) -> ApiError:
 
 
 def user_message(content: Any) -> Message:
-    """What a user says, from text or canonical blocks. Files of this machine cannot be named: a
-    client says what it wants to say itself."""
+    """A user's message, from text or canonical blocks. Files of this machine cannot be named: a
+    client may send only its own content."""
     if isinstance(content, str):
         if not content.strip() or "\x00" in content:
             raise ApiError(400, "invalid_content", "content: a turn needs some content")

@@ -18,8 +18,8 @@ _CONTROL = bytes([code for code in (*range(32), 127) if code not in b"\t\r\n"])
 
 
 class DirectClient:
-    """What our own connections can tell whoever works on a request, without anybody waiting for it:
-    that its client has left, and a body that is here already. A whole answer goes back as quickly.
+    """What our own connections offer to the handler of a request without waiting: whether its
+    client has left, and a body that has arrived already. A whole answer goes back as quickly.
     """
 
     __slots__ = ("_call", "_cycle", "_most", "_pieces", "_whole", "has_left", "loop")
@@ -59,7 +59,7 @@ class DirectClient:
         return b"".join(pieces)
 
     def comes(self, piece: bytes) -> bool:
-        """A piece of the body is here; False where nobody has asked for all of it."""
+        """A piece of the body has arrived; False if the handler has not asked for all of it."""
         if self._whole is None:
             return False
         self._pieces.append(piece)

@@ -36,7 +36,7 @@ from interlingua.profiles.estimate.estimator import estimate_input_tokens
 INLINE = frozenset({"base64", "text", "blocks"})
 """Sources that are in the request itself."""
 TIERS = frozenset({"auto", "default", "standard", "standard_only", "flex", "unspecified"})
-"""Tiers of service that cost no more than the table says."""
+"""Tiers of service that cost no more than the table's price."""
 _HARMLESS: tuple[Any, ...] = (None, False, [], "standard", "global")
 _NAMES = ("url", "uri", "file")
 

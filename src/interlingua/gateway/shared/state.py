@@ -48,11 +48,11 @@ class Principal:
     keep_content: bool = False
     """Whether message content may be stored."""
     fetch_media: bool | None = None
-    """Whether media by URL is fetched for models that want its data; None: as settings say."""
+    """Whether media by URL is fetched for models that need its data; None: as in the settings."""
     caching: Caching | None = None
-    """The mode of prompt caching of its requests; None: as settings say."""
+    """The mode of prompt caching of its requests; None: as in the settings."""
     redaction: Literal["off", "replace", "restore"] | None = None
-    """Whether secrets are replaced on the way to providers; None: as settings say."""
+    """Whether secrets are replaced on the way to providers; None: as in the settings."""
     capped: bool = False
     """Whether there is any cap to look at."""
     metered: bool = False
@@ -165,7 +165,7 @@ class Outcome(msgspec.Struct):
     """Why we refused it ourselves, in a word."""
     usage: Usage | None = None
     answered_by: str | None = None
-    """The name of the model that answered, where its provider says it."""
+    """The name of the model that answered, if its provider names it."""
     cost: Decimal | None = None
     stop_reason: StopReason | None = None
     tries: tuple[Attempt, ...] = ()

@@ -349,8 +349,8 @@ def _wants_json(request: Request) -> bool:
 
 
 def _after(request: Request, row: TaskRow) -> int:
-    """The last event that the reader has: what the header says comes before the address, since a
-    browser that comes back sends both."""
+    """The last event that the reader has: the header wins over the address, since a browser that
+    comes back sends both."""
     cursor = cursor_of(request) if request.headers.get("last-event-id") else None
     if cursor is not None:
         if cursor > row.event_count:

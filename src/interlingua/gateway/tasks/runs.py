@@ -75,8 +75,8 @@ class TaskTools:
         self._started: asyncio.Task[None] | None = None
 
     async def ready(self) -> None:
-        """Every server has answered or failed once. One that cannot be used is no reason not to
-        run: the log says so."""
+        """Waits until every server has answered or failed once. One that cannot be used does not
+        prevent a run: it is in the log."""
         if self._started is None:
             self._started = asyncio.ensure_future(asyncio.to_thread(self._start))
         await asyncio.shield(self._started)
@@ -417,7 +417,7 @@ class TaskRuns:
             await runner.run(resume=resume)
         except Exception as error:
             if not runner.begun.is_set():
-                raise  # who wanted it to begin hears why
+                raise  # the caller that wanted it to begin gets the reason
             level = logging.INFO if isinstance(error, InterlinguaError) else logging.ERROR
             extra = {"task": runner.id, "why": type(error).__name__}
             logger.log(level, "task_failed", extra=extra)

@@ -52,7 +52,7 @@ from interlingua.telemetry import (
 
 class Spans:
     """Makes spans of exchanges. Without a tracer of the caller's, spans go where the usual
-    `OTEL_…` variables say."""
+    `OTEL_…` variables point."""
 
     def __init__(self, tracer: Any = None) -> None:
         try:
@@ -327,7 +327,7 @@ class Tracer:
             note = self._notes.popleft()
             try:
                 self._tell(note)
-            except Exception as error:  # a number that cannot be told must not stop the others
+            except Exception as error:  # a number that cannot be recorded must not stop the others
                 logger.error("trace_failed", extra={"why": type(error).__name__})
             done += 1
             if done % AT_A_TIME == 0:
@@ -431,7 +431,7 @@ class Tracer:
             if error.is_away:
                 raise
             why = error.problem
-        except Exception as error:  # a value that cannot be written, which stops nobody else
+        except Exception as error:  # a value that cannot be written does not stop the others
             why = type(error).__name__
         if len(batch) > 1:
             half = len(batch) // 2

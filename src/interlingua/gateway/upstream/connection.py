@@ -162,7 +162,7 @@ class Reply:
         late = self.timer.late
         return self._broken if late is None else late_in(late, self.timer.began)
 
-    # What the connection tells:
+    # Events of the connection:
 
     def wake(self) -> None:
         waiting = self._waiting
@@ -244,7 +244,7 @@ class Connection(asyncio.BufferedProtocol):
         if self.transport is not None:
             self.transport.abort()
 
-    # What the event loop tells:
+    # Callbacks of the event loop:
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -254,7 +254,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         reply = self._reply
-        if reply is None:  # nobody has asked for anything
+        if reply is None:  # no request is under way
             self.abort()
             return
         try:
@@ -283,7 +283,7 @@ class Connection(asyncio.BufferedProtocol):
         if reply is not None:
             reply.broke(error)
 
-    # What the parser tells:
+    # Callbacks of the parser:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._size += len(name) + len(value) + 4
@@ -299,7 +299,7 @@ class Connection(asyncio.BufferedProtocol):
         if status < 200:  # only a sign that the answer will come
             return
         reply = self._reply
-        if reply is None or reply.status:  # an answer that nobody has asked for
+        if reply is None or reply.status:  # an answer without a request
             raise ValueError("unexpected extra response")
         chunked = "chunked" in headers.get("transfer-encoding", "").lower()
         self._to_the_end = not (chunked or "content-length" in headers or status in (204, 304))
@@ -326,7 +326,7 @@ class Connection(asyncio.BufferedProtocol):
         reply.release(is_whole=True)
         transport = self.transport
         is_open = transport is not None and not transport.is_closing()
-        # A provider that answers before it has heard everything cannot be asked again.
+        # A provider that answers before it has received everything cannot be asked again.
         if again and is_open and not transport.get_write_buffer_size():
             self._free(self)
         else:

@@ -189,7 +189,7 @@ class Estimator:
         known = self._known
         for message in messages:
             if message.changes is not None and not message.content:
-                continue  # it says nothing
+                continue  # it has no information
             counted += 1
             for block in message.content:
                 held: object = getattr(block, _HELD.get(type(block), ""), block)

@@ -203,7 +203,7 @@ def count(
     counted = RequestFeatures(thinks=int(thinks))
     for message in messages:
         if message.changes is not None and not message.content:
-            continue  # it says nothing
+            continue  # it has no information
         if message.role in (Role.SYSTEM, Role.DEVELOPER):
             counted.instructions = 1
         counted.messages += 1

@@ -238,7 +238,8 @@ class Thread:
         else:
             helper.feed(rest, self._span)
 
-    # -- what is said ------------------------------------------------------------------------------
+    # -- content
+    # ------------------------------------------------------------------------------------
 
     def _text(self, event: Part) -> None:
         role = event.get("role")
@@ -636,7 +637,7 @@ def _texts(blocks: Sequence[Block]) -> Iterator[str]:
 
 
 def _content(blocks: Sequence[Block]) -> Any:
-    """A text where one says all, else parts."""
+    """A text if one is enough, else parts."""
     if not blocks or (len(blocks) == 1 and type(blocks[0]) is TextBlock and not blocks[0].raw):
         return "".join(_texts(blocks))
     parts = [_write_part(block) for block in blocks]

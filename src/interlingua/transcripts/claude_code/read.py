@@ -102,7 +102,7 @@ class Tree:
         mark_continued(self.nodes)
 
     def active(self) -> Node | None:
-        """The tip that the session goes on from: the one that was spoken in last."""
+        """The tip from which the session continues: the one with the latest message."""
         found = tips(self.nodes)
         return max(found, key=lambda node: node.lines[-1].number) if found else None
 
@@ -178,7 +178,7 @@ def answer_id(value: dict[str, Any]) -> str | None:
 
 
 def is_error(value: dict[str, Any]) -> bool:
-    """Whether the client speaks of a failure in the model's place; it is never sent."""
+    """Whether the client reports a failure in the model's place; it is never sent."""
     message = value.get("message")
     model = message.get("model") if isinstance(message, dict) else None
     return value.get("isApiErrorMessage") is True or model == SYNTHETIC
@@ -592,7 +592,7 @@ def _helpers(path: Path, report: Report) -> tuple[tuple[SubAgent, ...], tuple[Or
 
 
 def _caller(path: Path) -> str | None:
-    """The call that began a helper, as the file beside it says."""
+    """The call that began a helper, by the file beside it."""
     about = path.with_suffix(".meta.json")
     try:
         name = members(decoded(contents(about))).get("toolUseId")

@@ -68,7 +68,7 @@ class Codex(Format):
         return ["codex", "resume", name["thread"] if name else str(transcript.id)]
 
     def search_text(self, value: dict[str, Any]) -> Utterance | None:
-        """Items alone are history; events say the same again."""
+        """Only items are history; events repeat them."""
         item = value.get("payload")
         if value.get("type") not in ("response_item", "compacted") or not isinstance(item, dict):
             return None

@@ -245,7 +245,7 @@ def _callers(messages: tuple[Message, ...]) -> dict[str, str]:
 
 
 def _compactions(entries: list[Entry]) -> tuple[Compaction, ...]:
-    """The replacing history says prompts again, then the summary."""
+    """The replacing history repeats prompts, then has the summary."""
     marks = []
     for at, entry in enumerate(entries):
         if entry.compaction:

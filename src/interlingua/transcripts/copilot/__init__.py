@@ -1,4 +1,5 @@
-"""Copilot CLI: a folder a session, with its events as JSON Lines; helpers speak between them."""
+"""Copilot CLI: a folder a session, with its events as JSON Lines; those of helpers are between
+them."""
 
 from __future__ import annotations
 

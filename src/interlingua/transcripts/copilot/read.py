@@ -505,7 +505,7 @@ class _Session:
 
 def _compactions(entries: list[Entry]) -> tuple[Compaction, ...]:
     """The summary comes with all prompts before it (seen by resuming with 1.0.102, 2026-11-17);
-    one that nothing follows yet has been said to no model."""
+    one at the end of the session has not been sent to a model yet."""
     marks = []
     for at, entry in enumerate(entries):
         if entry.compaction:

@@ -46,7 +46,7 @@ HEADER = 1 << 16
 COMPACTED, AGAIN = "compacted", "again"
 """Our notes: a rewind that is a compaction, and a record that is repeated behind one."""
 USER, ANSWER = "user", "gemini"
-"""The types of records that say something."""
+"""The types of records with content."""
 _REPEATED = ("tokens", "model", "toolCalls", "thoughts")
 """Members that a replacing list leaves out, although the message had them."""
 
@@ -106,7 +106,8 @@ class Log:
             }
 
     def _again(self, value: dict[str, Any], line: Line) -> Record:
-        """A message in a list that replaces all: with what was known of it, if it says the same."""
+        """A message in a list that replaces all: with what was known of it, if its content is
+        the same."""
         before = self._known.get(value["id"])
         if before is None:
             return Record(value, line)

@@ -177,8 +177,8 @@ def _record(message: Message, results: list[RetoldMessage]) -> dict[str, Any]:
 
 
 def _meant(parts: list[Any]) -> list[Any]:
-    """What a user said, also where it looks like a command: the client leaves such texts out when
-    it goes on, and does not look into parts that say whether they are thoughts (0.61.0)."""
+    """A user's message, also one that looks like a command: the client leaves such texts out
+    when it resumes, but not parts with a flag for thoughts (0.61.0)."""
     text = "".join(part.get("text") or "" for part in parts)
     if not text.lstrip().startswith(_COMMANDS):
         return parts

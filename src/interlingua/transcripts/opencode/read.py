@@ -75,7 +75,7 @@ PROTOCOLS = {
     "amazon-bedrock": "bedrock",
     "openrouter": "openrouter",
 }
-"""The dialect that a provider is spoken to in; all others speak openai-chat."""
+"""The dialects of providers; all others have openai-chat."""
 
 PROVIDERS = {"gemini": "google", "vertex": "google-vertex", "bedrock": "amazon-bedrock"}
 """Providers that OpenCode knows by another name than we do."""

@@ -48,7 +48,7 @@ _INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
 
 
 def write_file(transcript: Transcript, name: str) -> Draft:
-    """One export; OpenCode speaks many dialects, so an answer keeps what its provider signed."""
+    """One export; OpenCode has many dialects, so an answer keeps its provider's signatures."""
     report = Report(NAME)
     export = _Export(transcript)
     export.all(transcript, report)
@@ -118,7 +118,7 @@ class _Export:
         self.made.append({"info": info, "parts": [part]})
 
     def _keep(self, mark: Compaction | None, at: int, report: Report) -> None:
-        """OpenCode says all again from one message on; what was picked is written once more."""
+        """OpenCode repeats everything from one message on; what was picked is written once more."""
         if mark is None or not mark.preserved:
             return
         if mark.summary_last:

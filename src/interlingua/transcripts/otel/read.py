@@ -509,7 +509,7 @@ def _alone(chats: list[Chat], report: Report) -> list[ShownMessage]:
 
 
 def _matched(alone: list[Chat], entries: list[Wire], taken: dict[int, Chat]) -> dict[int, Chat]:
-    """Answers without their requests, at the place where the history says them again."""
+    """Answers without their requests, at the place where the history repeats them."""
     free: dict[Any, list[int]] = {}
     for at in reversed(range(len(entries))):
         if at not in taken:

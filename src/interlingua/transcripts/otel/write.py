@@ -1,5 +1,5 @@
-"""Transcripts to traces: a span for each answer, of which the last says all of the history. The
-others say their answers alone, so that a trace grows with the session and not with its square."""
+"""Transcripts to traces: a span for each answer, of which the last has all of the history. The
+others have only their answers, so that a trace grows with the session and not with its square."""
 
 from __future__ import annotations
 
