@@ -218,10 +218,8 @@ class _Search:
             return ()
         left = (*before[:index], *before[index + 1 :])
         single = [(inside,) for inside in (*_items(wire), *_parts(wire, False))]
-        for parts in (
-            *single,
-            *combinations([(key,) for key in wire], 2),
-        ):  # some have it in two places
+        # some have it in two places
+        for parts in (*single, *combinations([(key,) for key in wire], 2)):
             again = body
             for inside in parts:
                 again = _without(again, (*steps(path), *inside))
