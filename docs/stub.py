@@ -15,10 +15,13 @@ def stub() -> str:
     imports = [
         f"from interlingua.{module} import {name} as {name}" for name, module in il._WHERE.items()
     ]
+    for name, place in il._MODULES.items():
+        package = ".".join(["interlingua", *place.split(".")[:-1]])
+        imports.append(f"from {package} import {name} as {name}")
     names = [f'    "{name}",' for name in il.__all__]
     parts = [
         "# Printed by docs/generate.py from the list of names in __init__.py.",
-        *imports,
+        *sorted(imports, key=lambda line: line.split()[1]),
         "",
         "__version__: str",
         "__all__ = [",

@@ -180,6 +180,18 @@ def test_a_chat_runs_the_functions_of_its_session(provider: Provider, tmp_path: 
     assert [each["temperature"] for each in provider.requests] == [0, 0]
 
 
+def test_an_async_chat_needs_only_a_model(provider: Provider) -> None:
+    async def main() -> tuple[il.Answer, list[il.Message]]:
+        async with il.AsyncChat("claude-sonnet-4-6", tools=[echo], system="Be brief.") as chat:
+            answer = await chat.ask("echo this", temperature=0)
+            return answer, await chat.session.messages()
+
+    answer, messages = asyncio.run(main())
+    assert answer.text == messages[-1].text
+    assert messages[3].content[0].content == (il.TextBlock("echo of this"),)  # type: ignore[union-attr]
+    assert provider.requests[0]["system"] == "Be brief."
+
+
 @pytest.mark.parametrize("confirm", [None, lambda question: True])
 def test_an_agent_runs_functions_and_takes_text(
     provider: Provider, tmp_path: Path, confirm: Any

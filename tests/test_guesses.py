@@ -3,10 +3,12 @@ TypeError or ValueError that says what is accepted."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import interlingua as il
@@ -82,7 +84,7 @@ def test_a_misspelled_target_of_a_plan_suggests_the_nearest(target: str, text: s
         (lambda: il.ToolResultBlock("id", 3), "content is text, a block or several"),  # type: ignore[arg-type]
         (lambda: il.Chat(3), "il.Chat takes an il.Session, or a model"),  # type: ignore[arg-type]
         (lambda: il.Chat("sonnet", "gpt-5"), "il.Chat takes an il.Session, or a model"),  # type: ignore[arg-type]
-        (lambda: il.AsyncChat(il.AsyncClient(), "sonnet"), "il.AsyncChat takes an"),  # type: ignore[arg-type]
+        (lambda: il.AsyncChat(3), "il.AsyncChat takes an il.AsyncSession, or a model"),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_not_taken_says_what_is(make: Callable[[], object], text: str) -> None:
@@ -147,6 +149,15 @@ def test_a_repr_has_no_defaults(value: object, shown: str) -> None:
     assert repr(value) == shown
 
 
+def test_no_public_value_shows_its_defaults() -> None:
+    values = [getattr(il, name) for name in il.__all__]
+    structs = [
+        each for each in values if isinstance(each, type) and hasattr(each, "__struct_config__")
+    ]
+    shown = [each for each in structs if not each.__struct_config__.repr_omit_defaults]
+    assert [each for each in shown if each.__repr__ is msgspec.Struct.__repr__] == []
+
+
 def test_a_chat_starts_with_a_model_in_either_order() -> None:
     with il.Client() as client:
         for chat in (il.Chat("sonnet", client), il.Chat(client, "sonnet")):  # type: ignore[arg-type]
@@ -156,6 +167,19 @@ def test_a_chat_starts_with_a_model_in_either_order() -> None:
         assert chat.session.tools is not None
         with pytest.raises(TypeError, match="settings are for a new session"):
             il.Chat(chat.session, client, tools=[len_of])
+
+
+def test_an_async_chat_starts_with_a_model_too() -> None:
+    async def main() -> None:
+        async with il.AsyncClient() as client:
+            for chat in (il.AsyncChat("sonnet", client), il.AsyncChat(client, "sonnet")):  # type: ignore[arg-type]
+                assert chat.client is client
+            chat = il.AsyncChat("sonnet", client, tools=[len_of], system="Be brief.")
+            assert chat.dispatcher is not None
+            with pytest.raises(TypeError, match="tools: settings are for a new session"):
+                il.AsyncChat(chat.session, client, tools=[len_of])
+
+    asyncio.run(main())
 
 
 def len_of(text: str) -> int:

@@ -132,7 +132,20 @@ _ELSEWHERE = {
 """Names that other libraries use, and what to write here instead."""
 
 
+_MODULES = {
+    "arrow": "bulk.arrow",
+    "bulk": "bulk",
+    "transcripts": "transcripts",
+    "views": "views",
+}
+"""Modules that are loaded on first use, too: `il.transcripts.read(path)`."""
+
+
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{_MODULES[name]}")
     if name not in _WHERE:
         hint = f"; use {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
         text = f"module {__name__!r} has no attribute {name!r}{hint}"
@@ -179,7 +192,8 @@ class _MovedModules:
         from importlib.machinery import ModuleSpec
 
         new = f"interlingua.{_MOVED[first]}{'.' if rest else ''}{rest}"
-        warnings.warn(f"{name} has moved to {new}", DeprecationWarning, stacklevel=2)
+        if first not in _MODULES:
+            warnings.warn(f"{name} has moved to {new}", DeprecationWarning, stacklevel=2)
         module = import_module(new)
         spec = ModuleSpec(name, cls, origin=new)  # type: ignore[arg-type]  # it loads by duck typing
         spec.loader_state = (module, module.__spec__)

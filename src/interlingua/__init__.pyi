@@ -1,4 +1,7 @@
 # Printed by docs/generate.py from the list of names in __init__.py.
+from interlingua import bulk as bulk
+from interlingua import transcripts as transcripts
+from interlingua import views as views
 from interlingua.adapt.adapted import Adapted as Adapted
 from interlingua.adapt.convert import convert as convert
 from interlingua.adapt.convert import plan as plan
@@ -19,6 +22,7 @@ from interlingua.agents.chat.files import AttachmentError as AttachmentError
 from interlingua.agents.tasks.agent import Agent as Agent
 from interlingua.agents.tasks.agent import AsyncAgent as AsyncAgent
 from interlingua.agents.tasks.events import TaskError as TaskError
+from interlingua.bulk import arrow as arrow
 from interlingua.client.answer import Answer as Answer
 from interlingua.client.answer import Middleware as Middleware
 from interlingua.client.answer import Parsed as Parsed

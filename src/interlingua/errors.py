@@ -128,7 +128,8 @@ class DetectError(InterlinguaError):
     ) -> None:
         self.candidates = candidates or []
         self.near = near
-        listed = f"; candidates: {', '.join(self.candidates)}" if self.candidates else ""
+        start = " Choose one of" if problem.endswith("?") else "; choose one of"
+        listed = f"{start} {', '.join(self.candidates)}" if self.candidates else ""
         super().__init__(f"{problem}{listed}")
 
 

@@ -251,7 +251,7 @@ def test_a_model_may_be_named_with_its_provider(source: str, dialect: str, model
 
 @pytest.mark.parametrize("source", ["openai-chat", "flat", "canonical"])
 def test_an_unknown_kind_is_an_error_and_not_a_response(source: str) -> None:
-    with pytest.raises(il.DetectError, match="unknown kind 'foo'; candidates: request, resp"):
+    with pytest.raises(il.DetectError, match="unknown kind 'foo'; choose one of request, resp"):
         il.convert({}, source, "anthropic", kind="foo")  # type: ignore[arg-type]
     with pytest.raises(il.DetectError, match=r"il\.stream_convert"):
         il.convert(b"", source, "anthropic", kind="stream")  # type: ignore[arg-type]

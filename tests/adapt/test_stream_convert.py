@@ -405,6 +405,24 @@ def test_dicts_lines_text_and_bytes_give_the_same(name: str, block: il.Block) ->
         assert b"".join(il.stream_convert(filled, to=target)) == expected
 
 
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_stream_that_is_stored_as_json_lines_is_read(name: str) -> None:
+    data, target = stream_of(name, TEXT), OTHER[name]
+    expected = converted(data, name, target)
+    lines = [json.dumps(wire) for wire in wires_of(name, data)]
+    text = "\n".join(lines)
+    for source in (name, None):
+        stream = il.stream_convert(lines, source, target)
+        assert b"".join(stream) == expected
+        assert b"".join(il.stream_convert(text, source, target)) == expected
+        cut = [text[at : at + 5] for at in range(0, len(text), 5)]
+        again = il.stream_convert(cut, source, target)
+        assert b"".join(again) == expected
+        whole = il.stream_convert([data], name, target)
+        assert b"".join(whole) == expected
+        assert str(again.report) == str(whole.report)
+
+
 def test_chunks_of_sdks_are_converted() -> None:
     openai = pytest.importorskip("openai.types.chat")
     data = stream_of("openai-chat", TEXT)

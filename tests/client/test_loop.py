@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import interlingua as il
 from interlingua.client import AsyncClient, Run, add_usage
@@ -81,6 +82,10 @@ def test_one_round_by_default_then_the_answer() -> None:
     ]
     assert run.usage is not None
     assert (run.usage.input_tokens, run.usage.output_tokens) == (20, 10)
+    assert run.cost is not None
+    assert run.cost == run.usage.cost_usd == 2 * (run.answer.cost or 0) > 0
+    free = replace(run.answer, response=il.Response(il.Message.assistant("hi")))
+    assert replace(run, steps=(replace(run.steps[0], answer=free), run.steps[1])).cost is None
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 2, 5])

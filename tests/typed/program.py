@@ -147,7 +147,7 @@ def answers(client: il.Client, history: tuple[il.Message, ...]) -> Decimal | Non
     assert_type(parsed.value.people, int)
     assert_type(client.parse("sonnet", "Cities.", list[City]).value, list[City])
     run: il.Run = client.run("sonnet", "Weather in Ulm?", [weather], max_rounds=2)
-    print(run.text, run.usage)
+    print(run.text, run.usage, run.cost, il.transcripts.formats(), il.views, il.bulk, il.arrow)
     with client.stream("sonnet", "Tell me a story.") as stream:
         for event in stream:
             if event.type == "text_delta":
@@ -237,6 +237,8 @@ def deciding(client: il.Client) -> il.Decided:
 
 
 async def later(store: il.AsyncStore) -> None:
+    async with il.AsyncChat("sonnet", tools=[weather]) as alone:
+        assert_type((await alone.ask("hi")).cost, Decimal | None)
     async with il.open_async_store("chat.db") as other, il.AsyncClient() as client:
         session = await il.AsyncSession.create(other, model="sonnet")
         chat = il.AsyncChat(session, client)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from interlingua.adapt.target import WireTarget
 
 
-class Adapted(msgspec.Struct, frozen=True):
+class Adapted(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     """A request (or a response, or messages) in a form that its target accepts."""
 
     value: Any

@@ -13,7 +13,7 @@ from interlingua.adapt.formats import FormatName, dialect_named
 from interlingua.adapt.history.stream import PIECES, StreamRewriter
 from interlingua.adapt.stream_shortcut import Shortcut, shortcut_from
 from interlingua.adapt.target import one_target
-from interlingua.dialects.framing import decoder, encoder
+from interlingua.dialects.framing import EitherDecoder, decoder, encoder
 from interlingua.dialects.kernel.stream_reader import BROKEN_OFF
 from interlingua.dialects.registry import dialect, dialects, traits_of
 from interlingua.errors import DetectError, ReadError, a_type
@@ -33,6 +33,8 @@ TAKEN = "il.stream_convert takes bytes, text, lines, dicts and chunks of an SDK"
 UNKNOWN = "the format of this stream is unknown; pass source="
 _NAMED = (b"event:", b"id:", b"retry:", b":")
 """How lines of server-sent events without data begin."""
+_BLANKS = b" \t\r\n\xef\xbb\xbf"
+"""White space, and the bytes of a byte order mark."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -46,6 +48,9 @@ class Pieces:
         self._has_lines: bool | None = None
         """Whether the pieces are lines without their ends; None while that is not known."""
         self._undecided: list[bytes] = []
+        self._objects: ndjson.Decoder | None = None
+        """For a stream that is stored as JSON Lines where the source sends it otherwise."""
+        self._has_begun = False
         self._frames: StreamSource | None = None
         if source is not None:
             self._begin(source)
@@ -56,7 +61,7 @@ class Pieces:
         return self._converter or self._begin(self._source or self._target)
 
     def feed(self, piece: Any) -> bytes:
-        if type(piece) is bytes and self._has_lines is False and self._converter is not None:
+        if type(piece) is bytes and self._has_lines is False and self._has_begun:
             return self._feed_raw(piece)
         if isinstance(piece, (bytes, bytearray, memoryview, str)):
             return self._feed_bytes(piece.encode() if isinstance(piece, str) else bytes(piece))
@@ -75,6 +80,8 @@ class Pieces:
         last = self._feed_raw(data)
         if self._converter is None and self._waiting.strip():
             raise DetectError(UNKNOWN)
+        if self._objects is not None:
+            last += self._feed_objects(self._objects.close())
         last += self.converter.close()
         self.converter.report.source = self._frames
         return last
@@ -95,6 +102,12 @@ class Pieces:
         if self._converter is not None:
             if not data:
                 return b""
+            if not self._has_begun and (start := data.lstrip(_BLANKS)):
+                self._has_begun = True
+                if start[:1] == b"{" and _sends_no_lines(self._converter.source):
+                    self._objects = ndjson.Decoder()
+            if self._objects is not None:
+                return self._feed_objects(self._objects.feed(data))
             self._frames.add(data)  # type: ignore[union-attr]  # made with the converter
             return self._converter.feed(data)
 
@@ -105,12 +118,32 @@ class Pieces:
         self._begin(found)
         return self._feed_raw(waiting)
 
+    def _feed_objects(self, lines: list[Frame]) -> bytes:
+        return b"".join(map(self._feed_frame, lines))
+
+    def _feed_frame(self, line: Frame) -> bytes:
+        try:
+            wire = msgspec.json.decode(line.data)
+        except (msgspec.DecodeError, RecursionError):  # `[DONE]`, or what the reader refuses
+            wire = None
+        frame = frame_of(wire, self.converter.source) if isinstance(wire, dict) else line
+        self._frames.add(frame)  # type: ignore[union-attr]  # made with the converter
+        return self.converter.feed_frame(frame)
+
     def _begin(self, source: str) -> StreamConverter:
         from interlingua.adapt.stream_places import StreamSource
 
         self._converter = StreamConverter(source, self._target, self._model)
         self._frames = StreamSource(self._converter.source)
         return self._converter
+
+
+def _sends_no_lines(source: str) -> bool:
+    """Whether streams of a dialect are never JSON Lines."""
+    own = decoder(source)
+    return not isinstance(own, ndjson.Decoder) and not (
+        isinstance(own, EitherDecoder) and own.first == b"{"
+    )
 
 
 def are_lines(pieces: list[bytes]) -> bool | None:
@@ -152,9 +185,7 @@ def frame_of(wire: dict[str, Any], source: str) -> Frame:
 
 
 def _dialect_of(wire: dict[str, Any]) -> str:
-    from interlingua.errors import DetectError
-
-    found = "bedrock" if "messageStart" in wire else dialect_of_frame(wire)
+    found = dialect_of_frame(wire)
     if found is None:
         raise DetectError("not a frame of a known stream: pass its format as source")
     return found
@@ -400,10 +431,11 @@ def stream_convert(
         for data in il.stream_convert(response.iter_bytes(), to="anthropic"):
             send(data)
 
-    `chunks` are bytes or text cut anywhere, lines, dicts, or the chunks of an SDK; `source` is
-    detected unless it is passed. The result has the bytes of the target, for `for` or `async for`,
-    and after the end a `report`. A stream that fails or is cut off ends with an error in the target
-    format; bytes that are not such a stream do too, and then raise `ReadError`."""
+    `chunks` are bytes or text cut anywhere, lines, dicts, or the chunks of an SDK, also as JSON
+    Lines; `source` is detected unless it is passed. The result has the bytes of the target, for
+    `for` or `async for`, and after the end a `report`. A stream that fails or is cut off ends with
+    an error in the target format; bytes that are not such a stream do too, and then raise
+    `ReadError`."""
     pieces = Pieces(source, one_target(target, to, "il.stream_convert"), model)
     if isinstance(chunks, AsyncIterable):
         return AsyncConverted(chunks, pieces)
@@ -423,7 +455,7 @@ _NOTHING: tuple[bytes, ...] = ()
 def detect_stream(data: bytes) -> str | None:
     """The dialect, or None while there is too little to decide; `DetectError` if no dialect
     matches."""
-    start = data.lstrip(b" \t\r\n\xef\xbb\xbf")
+    start = data.lstrip(_BLANKS)
     if not start:
         return None
     for name, signs in _signs():
@@ -450,6 +482,8 @@ def dialect_of_frame(wire: Any) -> str | None:
     """The dialect of the JSON of one frame; None if it fits none."""
     if not isinstance(wire, dict):
         return None
+    if "messageStart" in wire:  # as botocore gives the frames of Bedrock
+        return "bedrock"
     for name, signs in _signs():
         is_frame = getattr(signs, "is_frame", None)
         if is_frame is not None and is_frame(wire):

@@ -185,8 +185,8 @@ def unknown(what: str, name: str, known: Sequence[str], listed: bool = True) -> 
     if not listed:
         hint = f"; did you mean {near[0]!r}?" if near else "; --help lists all of them"
         return f"unknown {what} {name!r}{hint}"
-    hint = f"; did you mean {near[0]!r}? Known" if near else ""
-    return f"unknown {what} {name!r}{hint}: {', '.join(known)}"
+    hint = f"; did you mean {near[0]!r}? Choose" if near else "; choose"
+    return f"unknown {what} {name!r}{hint} one of {', '.join(known)}"
 
 
 def problem_of(error: InterlinguaError | OSError) -> str:

@@ -119,6 +119,13 @@ class Run(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
         return self.answer.text
 
     @property
+    def cost(self) -> Decimal | None:
+        """The cost of all answers in US dollars; None if that of one is unknown."""
+        costs = [step.answer.cost for step in self.steps]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known, Decimal()) if len(known) == len(costs) else None
+
+    @property
     def pending(self) -> tuple[ToolUseBlock, ...]:
         """Calls of the last answer that were not run."""
         last = self.steps[-1]
@@ -126,7 +133,7 @@ class Run(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
         return tuple(call for call in last.calls if call.id not in done)
 
 
-class Parsed(msgspec.Struct, Generic[T], frozen=True, eq=False):
+class Parsed(msgspec.Struct, Generic[T], frozen=True, eq=False, repr_omit_defaults=True):
     """Structured output: the value, and the answer that it was read from."""
 
     value: T

@@ -35,7 +35,7 @@ class EitherDecoder:
     order mark."""
 
     def __init__(self, first: bytes, other: Callable[[], Decoder]) -> None:
-        self._first = first
+        self.first = first
         self._other = other
         self._before = b""
         self._decoder: Decoder | None = None
@@ -48,7 +48,7 @@ class EitherDecoder:
         if not start:
             self._before = data
             return []
-        is_other = start.startswith(self._first)
+        is_other = start.startswith(self.first)
         self._decoder = self._other() if is_other else sse.Decoder()
         return self._decoder.feed(start if is_other else data)
 

@@ -456,7 +456,7 @@ class StreamWriter(Protocol):
     def close(self) -> list[Frame]: ...
 
 
-class Written(msgspec.Struct, frozen=True):
+class Written(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     """The result of a writer: the wire, its report, and what belongs into the URL."""
 
     wire: Any

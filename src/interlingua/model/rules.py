@@ -51,7 +51,7 @@ _HOLDERS = _MEDIA | {ToolResultBlock}
 _RESULT_CONTENT = _MEDIA | {TextBlock, UnknownBlock}
 
 
-class Violation(msgspec.Struct, frozen=True):
+class Violation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     """One broken rule. `block` is an index into the message's content, None the whole message."""
 
     rule: str

@@ -17,7 +17,7 @@ from interlingua.routing.decision import AmbiguousAliasError, RegistryError, Unk
 Tier = Literal["fast", "balanced", "deep"]
 
 
-class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
+class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
     """One model. `id` is `<provider>:<name>`; the name may itself hold colons and slashes."""
 
     id: str

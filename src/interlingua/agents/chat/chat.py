@@ -53,24 +53,27 @@ class AsyncChat:
     After `rounds` rounds of tools the model has to answer without them. Python functions among the
     session's tools run by themselves; `confirm` is asked before those that write, execute or change
     something on the network, which else are refused. Without a `dispatcher`, other tools leave a
-    turn open for the caller to give the results."""
+    turn open for the caller to give the results.
+
+    With a model's name in place of a session, `il.AsyncChat("sonnet", client, tools=[add])`, it has
+    a new session with these settings, which lasts as long as the program. Without a client it has
+    its own, which `async with` or `close` closes."""
 
     def __init__(
         self,
-        session: AsyncSession,
-        client: AsyncClient,
+        session: AsyncSession | str,
+        client: AsyncClient | None = None,
         dispatcher: Dispatcher | None = None,
         *,
         rounds: int = ROUNDS,
         confirm: Confirm | None = None,
+        system: str | None = None,
+        **settings: Unpack[SessionSettings],
     ) -> None:
-        found: object = session
-        if not isinstance(found, AsyncSession):
-            takes = "il.AsyncChat takes an il.AsyncSession and an il.AsyncClient"
-            how = "await il.AsyncSession.create(store, model=…) makes one"
-            raise TypeError(f"{takes}; found {a_type(found)}; {how}")
-        self.session = session
-        self.client = client
+        passed = client
+        session, client = _async_parties(session, client, {"system": system, **settings})
+        self.session, self.client = session, client
+        self._has_own_client = passed is None
         self.dispatcher = dispatcher or _runner_of(session, confirm)
         self.rounds = rounds
         self.turn: AsyncTurn | None = None
@@ -88,6 +91,17 @@ class AsyncChat:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.session!r}>"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the client, if the chat has its own."""
+        if self._has_own_client:
+            await self.client.close()
 
     @property
     def is_leaving(self) -> bool:
@@ -413,14 +427,37 @@ def _parties(session: Any, client: Any, settings: dict[str, Any]) -> tuple[Sessi
     if isinstance(session, Client):
         session, client = client, session
     if isinstance(session, str):
-        store = open_store(":memory:")
-        session, settings = Session.create(store, model=session, **settings), {}
+        session, settings = _new_session(session, settings), {}
     if not isinstance(session, Session) or not isinstance(client, Client | None):
         found = f"{type(session).__name__} and {type(client).__name__}"
         raise TypeError(f"il.Chat takes an il.Session, or a model, and an il.Client; found {found}")
-    if any(value is not None for value in settings.values()):
-        raise TypeError(f"{', '.join(settings)}: settings are for a new session, of il.Chat(model)")
+    _require_unset(settings, "il.Chat(model)")
     return session, client or Client()
+
+
+def _async_parties(
+    session: Any, client: Any, settings: dict[str, Any]
+) -> tuple[AsyncSession, AsyncClient]:
+    """The same for `AsyncChat`."""
+    if isinstance(session, AsyncClient):
+        session, client = client, session
+    if isinstance(session, str):
+        made, settings = _new_session(session, settings), {}
+        session = AsyncSession(threaded(made.store), made._core)
+    if not isinstance(session, AsyncSession):
+        takes = "il.AsyncChat takes an il.AsyncSession, or a model, and an il.AsyncClient"
+        raise TypeError(f"{takes}; found {a_type(session)}")
+    _require_unset(settings, "il.AsyncChat(model)")
+    return session, client or AsyncClient()
+
+
+def _new_session(model: str, settings: dict[str, Any]) -> Session:
+    return Session.create(open_store(":memory:"), model=model, **settings)
+
+
+def _require_unset(settings: dict[str, Any], whose: str) -> None:
+    if named := [name for name, value in settings.items() if value is not None]:
+        raise TypeError(f"{', '.join(named)}: settings are for a new session, of {whose}")
 
 
 class _ThreadedStore:
