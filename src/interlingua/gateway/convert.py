@@ -41,9 +41,9 @@ Kind = Literal["request", "response", "stream", "transcript"]
 
 
 class NewConversion(msgspec.Struct, forbid_unknown_fields=True):
-    """`POST /convert`: `text` is the body. `source` and `kind` are detected by default; `model` is
-    the target's name for the model where that differs. With `back` the answer has what is read of
-    the new form again, in canonical form."""
+    """`POST /convert`: `text` is the body. `source` and `kind` are detected by default; `model`
+    is the target's name for the model where that differs. With `back` the answer also has the
+    new form read again, in canonical form."""
 
     text: str
     target: str
@@ -95,7 +95,8 @@ def _converted(body: NewConversion) -> dict[str, Any]:
         }
 
 
-# -- what it is -----------------------------------------------------------------------------------
+# -- detecting
+# --------------------------------------------------------------------------------------
 
 
 def _found(body: NewConversion) -> Found:
@@ -167,7 +168,8 @@ class _file:  # noqa: N801  # used like a function
         self._folder.cleanup()
 
 
-# -- what it becomes ------------------------------------------------------------------------------
+# -- converting
+# -------------------------------------------------------------------------------------
 
 
 def _body(body: NewConversion, found: Found) -> dict[str, Any]:

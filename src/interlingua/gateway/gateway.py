@@ -257,7 +257,7 @@ class Gateway:
         return asker
 
     def route(self, name: str | None, front: Front) -> Route:
-        """The route of a name, whatever the dialect: names are the same at every front."""
+        """The route of a name, for any dialect: names are the same at every front."""
         name = name or self.settings.default_model
         if not name:
             raise Refusal(400, ErrorKind.INVALID_REQUEST, "the request does not name a model")

@@ -162,7 +162,7 @@ class NewRedaction(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NewExport(NewRedaction, forbid_unknown_fields=True):
-    """The same, and the file's format; `redact` false exports all of it as it is."""
+    """The same, and the file's format; with `redact` false everything is exported unredacted."""
 
     format: ExportFormat = "html"
     redact: bool = True

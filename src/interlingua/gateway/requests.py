@@ -153,8 +153,8 @@ def _csv(rows: Iterable[Iterable[object]]) -> bytes:
 
 
 async def keys(service: Service, request: Request, principal: Principal) -> Response:
-    """Keys that the caller may know of, with their caps and what was spent of them; and whether the
-    caller's own key administers."""
+    """Keys that the caller may see, with their caps and spending; and whether the caller's own
+    key is an admin key."""
     found = await visible_keys(service.store, tenant_of(principal))
     admin = isinstance(principal, KeyPrincipal) and principal.admin
     return answer({"keys": found, "admin": admin})

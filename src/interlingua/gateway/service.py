@@ -154,7 +154,7 @@ class Service:
 
     async def require_keys(self) -> None:
         """Raises `NoKeysError` if this gateway would be open to other machines. Off loopback,
-        requests without a key are always refused, whatever the store has."""
+        requests without a key are always refused, even if the store has no keys."""
         host = self.gateway.settings.listen.host
         if not is_loopback(host) and not await self.store.keys(limit=1):
             raise NoKeysError(host)

@@ -40,8 +40,8 @@ class Limits:
     """Of one key at a time, in one worker, streams included; fewer where the system allows few open
     files, so that no key holds all connections."""
     conversations: int = 64 * 1024 * 1024
-    """What one worker remembers of conversations, so that their next turn costs what is new; 0:
-    nothing."""
+    """Bytes that one worker may use to remember conversations, so that their next turn costs
+    what is new; 0 remembers nothing."""
 
 
 Strategy = Literal["weighted", "least_busy", "latency", "usage"]
@@ -84,15 +84,16 @@ COMPACT = "compact"
 
 @dataclass(frozen=True)
 class RouteSettings:
-    """One name that clients may use for a model, and what is asked when it fails. A name that ends
-    in `*` is a wildcard: a `*` in its models is replaced by the client's name."""
+    """One name that clients may use for a model, and the models to ask when it fails. A name
+    that ends in `*` is a wildcard: a `*` in its models is replaced by the client's name."""
 
     model: str
     """The first of `models`, where there are several."""
     fallbacks: tuple[str, ...] = ()
     dialect: str | None = None
     passthrough: bool = False
-    """Bodies in the model's own dialect go on as they are, whatever it takes."""
+    """Bodies in the model's own dialect are passed on unchanged, even if the model rejects parts
+    of them."""
     fetch_media: bool | None = None
     """As in `Settings`, which it overrides."""
     caching: Caching | None = None

@@ -140,8 +140,8 @@ def _starts(now: int, days: int) -> list[int]:
 def _listed(
     groups: Mapping[str, Group], kind: str, courses: Mapping[tuple[str, str], Course], days: int
 ) -> list[dict[str, Any]]:
-    """The names with most requests first; these have what they had of each day, where there are
-    several."""
+    """The names with most requests first; these have their figures of each day, if there are
+    several days."""
     ordered = sorted(groups.items(), key=lambda each: (-each[1].requests, each[0]))
     listed, others = ordered[:MOST], Group()
     for _, group in ordered[MOST:]:

@@ -156,7 +156,7 @@ class Batches(Leases[BatchRun]):
         return batch
 
     async def cancel(self, batch: Batch) -> Batch:
-        """The batch after that; one that has ended stays as it is."""
+        """Returns the batch after that; one that has ended is not changed."""
         if not batch.is_open:
             return batch
         await self._mark("cancel", batch.id, batch.tenant)

@@ -36,7 +36,7 @@ class Planned(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a request: its id, a status (0: it was not run) and a body."""
+    """The outcome of a request: its id, a status (0: it was not run) and a body."""
 
     id: str
     status: int
@@ -115,7 +115,7 @@ class BatchForm:
     async def results(
         self, way: Way, target: Target, id: str, shown: Wire
     ) -> AsyncIterator[Outcome]:
-        """What became of each request, in any order."""
+        """The outcome of each request, in any order."""
         for file in self.files(shown):
             if not file:
                 continue

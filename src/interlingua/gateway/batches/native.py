@@ -40,8 +40,8 @@ Wire = dict[str, Any]
 
 
 class HandOverError(InterlinguaError):
-    """A provider does not take a batch, or does not return its results. `status` is what it
-    answered; None where it was not asked."""
+    """A provider does not take a batch, or does not return its results. `status` is its
+    answer's; None if it was not asked."""
 
     def __init__(self, problem: str, status: int | None = None) -> None:
         super().__init__(problem)

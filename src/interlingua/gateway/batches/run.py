@@ -198,7 +198,7 @@ class BatchRun:
         return done
 
     async def _run_items(self, done: set[int]) -> None:
-        """Runs what has no result yet, a few at a time."""
+        """Runs the requests without a result, a few at a time."""
         free = asyncio.Semaphore(AT_A_TIME)
         under_way: set[asyncio.Task[None]] = set()
         after = -1

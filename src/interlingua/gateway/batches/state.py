@@ -36,7 +36,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class StoredFile(msgspec.Struct):
-    """A file as it is stored; `batch` and `part` name the results that it shows."""
+    """A stored file; `batch` and `part` name the results in it."""
 
     id: str
     bytes: int
@@ -164,7 +164,7 @@ DAY = 86400
 
 
 class Counts(msgspec.Struct):
-    """Requests of a batch, by what became of them."""
+    """Requests of a batch, by outcome."""
 
     total: int = 0
     succeeded: int = 0
@@ -303,7 +303,8 @@ class Item(msgspec.Struct):
 
 
 class Result(msgspec.Struct):
-    """What became of one: an answer with its status, or that it was cancelled or has expired."""
+    """The outcome of a request: an answer with its status, or that it was cancelled or has
+    expired."""
 
     custom_id: str
     kind: Literal["succeeded", "failed", "cancelled", "expired"]

@@ -53,7 +53,7 @@ def cleared(
 
 
 def note_edits(report: Report, edits: Sequence[Wire], applied: Sequence[Wire]) -> None:
-    """Reports what was cleared, and the edits that are not known here."""
+    """Reports the cleared results, and edits of unknown types."""
     for index, edit in enumerate(edits):
         if edit.get("type") not in (TOOL_USES, THINKING):
             path = f"$.context_management.edits[{index}]"

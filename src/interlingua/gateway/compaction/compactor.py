@@ -1,5 +1,5 @@
-"""Requests that ask for compaction, or bring back what was compacted here: done by the gateway
-where the model's own service does not, and left alone where it does."""
+"""Requests that ask for compaction, or bring back history that was compacted here: handled by
+the gateway if the model's own service does not, and passed on unchanged if it does."""
 
 from __future__ import annotations
 
@@ -238,8 +238,7 @@ class _Work:
     # What the client brings back
 
     async def open(self) -> None:
-        """Puts what was compacted here back into the conversation, and the responses that it goes
-        on from."""
+        """Expands history that was compacted here, and the responses that the request continues."""
         seal = await self._compactions.seal()
         if self._form.front is RESPONSES and self._wire.get("previous_response_id") is not None:
             await self._expand()
@@ -419,7 +418,7 @@ class _Work:
         return estimate_input_tokens(request.messages, tools, model, options) >= threshold
 
     def sender(self, send: Send) -> Send:
-        """Sends an answer with what was done to the conversation."""
+        """Sends an answer with the edits that were applied to the conversation."""
         prefixed, headers = send, self._headers() if self._replaced else []
         dialect, changes = self._form.front.dialect, self._changes
         if self._shown is not None or changes or self._passes_on:
@@ -512,7 +511,7 @@ class _Work:
             answer = await relay(gateway, exchange, inbound)
             is_overflow = exchange.outcome.error is ErrorKind.CONTEXT_OVERFLOW
             if answer.status == 200:
-                exchange.outcome.error = None  # a summary that was cut is paid for as it is
+                exchange.outcome.error = None  # a summary that was cut off is paid for all the same
             if self._principal.capped:
                 await gateway.caps.settle(exchange)
         except Refusal as refusal:

@@ -40,7 +40,7 @@ class Sealed(msgspec.Struct, omit_defaults=True):
     tail: list[Any] = []
     """Items or messages after the summary, as the client sent them."""
     replaces: bool = True
-    """Whether it stands for everything before it; if not, what comes before it was preserved."""
+    """Whether it replaces everything before it; if not, earlier messages were preserved."""
     model: str = ""
     """The model that wrote the summary."""
     packed: str = ""
@@ -156,7 +156,7 @@ class ResponsesForm:
         return None
 
     def plain(self, wire: Wire, action: str) -> Wire:
-        """The request without what it asks for here."""
+        """The request without the compaction that it asks for."""
         wire = {name: value for name, value in wire.items() if name != "context_management"}
         entries = self.entries(wire)
         if entries and entries[-1].get("type") == "compaction_trigger":
@@ -326,8 +326,8 @@ class MessagesForm:
 
 
 class ChatForm:
-    """OpenAI's Chat Completions: it has no compactions, so that only what is too long is shortened,
-    each time anew."""
+    """OpenAI's Chat Completions: it has no compactions, so that a conversation that is too long
+    is shortened anew on each request."""
 
     front = CHAT
     _DROPPED = (
@@ -380,7 +380,7 @@ INSTRUCTING = frozenset({"system", "developer"})
 
 
 def is_ours(sealed: Any, id: Any = None) -> bool:
-    """Whether a compaction item was made here, whatever became of it since."""
+    """Whether a compaction item was made here, even if it was changed since."""
     made_here = isinstance(id, str) and id.startswith(OWN_ID)
     return made_here or (isinstance(sealed, str) and _BEGINS.match(sealed) is not None)
 

@@ -331,8 +331,8 @@ class IdempotentRequest:
         self._recording = Recording(keys.longest)
 
     async def begin(self) -> None:
-        """Give the answer that was given before, if there is one, and wait for one that is under
-        way. `Refusal` where the key was used for another request, or the answer cannot be had."""
+        """Replays the earlier answer, if there is one, and waits for one that is under way.
+        `Refusal` if the key was used for another request, or the answer is not available."""
         exchange, (path, key, body) = self._exchange, self._request
         if not 0 < len(key) <= LONGEST_KEY or not all(32 < byte < 127 for byte in key):
             text = f"an idempotency key is 1 to {LONGEST_KEY} visible ASCII characters"
@@ -382,7 +382,7 @@ class IdempotentRequest:
         await self._send(message)
 
     def end(self) -> asyncio.Task[None] | None:
-        """Whatever became of it; gives what is still to be done, if anything is."""
+        """Ends the claim with any outcome; returns the task that is left to do, if any."""
         claim, self._claim = self._claim, None
         if claim is None:
             return None

@@ -40,7 +40,7 @@ limits."""
 
 
 class Reply(msgspec.Struct, frozen=True, array_like=True):
-    """One answer: what is needed to give it once more."""
+    """One answer, with everything needed to replay it."""
 
     print: str
     """The digest of the request."""
@@ -66,7 +66,7 @@ unpack = msgspec.json.Decoder(Reply).decode
 
 
 class Recording:
-    """Records what is sent to a client, as long as it fits."""
+    """Records the answer to a client, up to a size."""
 
     def __init__(self, longest: int) -> None:
         self.status = 0

@@ -63,7 +63,7 @@ many."""
 PAUSE = 0.5
 """Seconds before a store that failed is used again."""
 LONGEST = 2.0
-"""Seconds that the end of an answer waits until what it cost is written."""
+"""The longest time in seconds that the end of an answer waits for its cost to be written."""
 
 TICK = 0.1
 """Seconds after which a block is settled, and returned if it is unused."""
@@ -100,8 +100,8 @@ class ReservationBatch:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def reserve(self, reserve: Reserve) -> Reply:
-        """What stands against it; else it is set aside. Who is cancelled while waiting has
-        nothing set aside in the end."""
+        """Reserves money, or returns the limit that forbids it. A caller that is cancelled while
+        it waits has reserved nothing in the end."""
         if len(self._reserves) >= WAITING:
             raise BusyError(
                 self._store.where, f"{WAITING} requests are already waiting for their caps"
@@ -119,8 +119,8 @@ class ReservationBatch:
             raise
 
     async def settle(self, settle: Settle, hears: Hears = _nobody) -> None:
-        """Returns when it is written. A store that is away, or takes long, is not waited for: then
-        it is tried again later, and until that is done what was set aside stays so."""
+        """Returns once it is written. A store that is away, or takes long, is not waited for:
+        the write is tried again later, and the reservation stays until then."""
         loop = asyncio.get_running_loop()
         written: asyncio.Future[None] = loop.create_future()
 
@@ -253,9 +253,9 @@ class ReservationBatch:
 
 
 class Block:
-    """Money that is set aside for requests to come, of the same limits on the same day.
+    """Money that is reserved for requests to come, of the same limits on the same day.
 
-    Of what its requests did cost, at most `_advance` is not written yet, and the store counts that
+    Of the cost of its requests, at most `_advance` is not written yet, and the store counts that
     as spent already: a process that is killed has charged a little too much, and never too
     little."""
 
@@ -311,8 +311,8 @@ class Block:
         return written
 
     async def give_back(self) -> bool:
-        """Gives back what no request holds, for one that found too little; False if that is
-        nothing."""
+        """Gives back what no request holds, for a request that found too little; False if that
+        is nothing."""
         self._barred = self._loop.time() + BARRED
         if self._claim <= self._held + self._unwritten or self._working.done():
             return False
@@ -343,11 +343,11 @@ class Block:
             self._let_go(self._ends)
 
     async def _account(self) -> None:
-        """Writes what was spent, and gets what is needed next: one transaction."""
+        """Writes the spending and reserves for the next period, in one transaction."""
         began = self._loop.time()
         is_idle = self._closing or began < self._barred or began - self._used >= TICK
         spent, held, ends, self._ends = self._unwritten, self._held, self._ends, []
-        # Who slept for long was taken for dead, and has what is charged and no more.
+        # a process that was suspended was taken for dead: it has its charged advance and no more
         claim = self._claim if began <= self._until else self._advance
         free = max(claim - spent - held, 0)
         wish = 0 if is_idle else self._peak + 2 * spent + self._missed
@@ -395,7 +395,7 @@ class Block:
         ends.clear()
 
     async def close(self, patience: float = 5.0) -> None:
-        """Write what was spent, and give the rest back."""
+        """Writes the spending, and gives the rest back."""
         self._closing = True
         self._wake()
         await asyncio.wait({self._working}, timeout=patience)
@@ -422,7 +422,7 @@ LEAST_OUTPUT = 256
 SETTLING = 2
 """Seconds after which a request is to try again that has no room but for others under way."""
 _MOST_TRIES = 5
-"""Others may take what was just left."""
+"""Other requests may take what was just left."""
 _ANY = 2**62
 _IDS = Ulids()
 _NO_MODELS: tuple[tuple[str, str], ...] = ()
@@ -642,8 +642,8 @@ class Caps:
     async def take(
         self, id: str, owner: str, tokens: int, rpm: int | None, tpm: int | None
     ) -> bool:
-        """Counts a request of a deployment; False if its limits of this minute do not allow it. Who
-        takes it gives it back with `give_back`."""
+        """Counts a request of a deployment; False if its limits of this minute do not allow it.
+        The caller returns it with `give_back`."""
         now = self._now()
         reserve = Reserve(id, owner, micros(now), self._day(now), (), 0, tokens, rpm, tpm)
         await self._tend()
@@ -660,7 +660,7 @@ class Caps:
         return self._today[1]
 
     async def settle(self, exchange: Exchange) -> None:
-        """What it did cost, once, whatever became of it. It is written when this returns, unless
+        """Settles the real cost, once, with any outcome. It is written when this returns, unless
         the store takes long."""
         for earlier in exchange.outcome.replaced:
             await self.settle(earlier)
@@ -681,7 +681,7 @@ class Caps:
             self._batch.put(settle, partial(self._tell_alerts, exchange.arrival.principal))
 
     def _settlement(self, exchange: Exchange) -> Settle | asyncio.Future[None] | None:
-        """The write that settles a request, or the one under way; None if there is none."""
+        """The write that settles a request, or the one under way; None without a reservation."""
         reservation = exchange.outcome.reservation
         if not isinstance(reservation, Reservation):
             return None

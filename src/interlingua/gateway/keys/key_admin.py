@@ -78,8 +78,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Task(NamedTuple, Generic[T]):
-    """A change, for `Store.administer` or `AsyncStore.administer`: the row it starts from, how the
-    rows are made, what the audit log calls it, and what comes of it."""
+    """A change, for `Store.administer` or `AsyncStore.administer`: the row it starts from, how
+    the rows are made, its name in the audit log, and its result."""
 
     kind: Kind
     id: str | None
@@ -385,7 +385,7 @@ async def visible_keys(store: AsyncStore, tenant: str | None) -> list[dict[str, 
 
 
 async def visible_key(store: AsyncStore, id: str) -> dict[str, Any]:
-    """One key, with what its caps have left."""
+    """One key, with the remaining amounts of its caps."""
     return (await _keys_json(store, [await store.key(id)]))[0]
 
 

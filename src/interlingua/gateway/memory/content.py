@@ -111,7 +111,7 @@ class ContentLog:
 
 
 def content_of(entry: _Entry) -> bytes:
-    """The entry as it is stored, without secrets and personal data."""
+    """The stored entry, without secrets and personal data."""
     arrival = entry.exchange.arrival
     request = _json(entry.request) if len(entry.request) <= LONGEST else None
     answer = None if entry.answer is None else _json(entry.answer)

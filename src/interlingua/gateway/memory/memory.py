@@ -99,9 +99,9 @@ class Memory:
         target: Target,
         conversation: Conversation | None = None,
     ) -> Recall:
-        """The request with all that its issuer will want of earlier turns. When the store is away,
-        the request goes as it is: what is missing is then in the report of losses. Of a
-        `conversation`, only turns that are new are looked for."""
+        """The request with everything that its issuer requires of earlier turns. When the store
+        is away, the request is passed on unchanged: missing parts are then in the report of
+        losses. Of a `conversation`, only turns that are new are looked up."""
         messages, issuer = request.messages, _issuer(arrival.front, target)
         if issuer is None:
             return Recall(request, None, messages, conversation)
@@ -230,8 +230,8 @@ class LookedUp:
     def after(
         cls, before: LookedUp | None, place: MemoryScope, messages: tuple[Message, ...]
     ) -> LookedUp:
-        """For a request whose conversation had another before it; what was found does not stay for
-        longer than `REFRESH`, since it expires in the store."""
+        """For a request whose conversation had another before it; results are reused for
+        `REFRESH` seconds at most, since they expire in the store."""
         new = cls(place, messages)
         if before is not None and before.place == place and monotonic() < before.until:
             known = new.known = same_first(messages, before.messages)

@@ -338,7 +338,7 @@ class Responses:
         return msgspec.json.encode(wire)
 
     async def remove(self, id: str, principal: Principal) -> bool:
-        """False if there is none."""
+        """Removes a response; False if there is none."""
         if await self._find(id, principal) is None:
             return False
         await self._store.forget_tenant(_place(id, principal).tenant)
@@ -389,8 +389,8 @@ async def show(service: Service, request: HttpRequest, principal: Principal) -> 
 async def show_interaction(
     service: Service, request: HttpRequest, principal: Principal
 ) -> HttpResponse:
-    """An interaction of Google's API. What is kept here is whole, so that there is no stream to go
-    on with."""
+    """An interaction of Google's API. Stored interactions are complete, so that there is no
+    stream to continue."""
     if request.query_params.get("stream") == "true":
         text = "A stored interaction is complete; request it without streaming."
         raise ApiError(400, "invalid_request", text)

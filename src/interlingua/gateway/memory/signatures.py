@@ -75,7 +75,7 @@ def squeezed(text: str) -> str:
 
 
 def arguments(block: ToolUseBlock) -> str:
-    """The digest of a call's name and input, whatever the order of its keys."""
+    """The digest of a call's name and input, independent of the order of its keys."""
     return digest(block.name, dumps(_ordered(block.input)).decode())
 
 
@@ -89,7 +89,7 @@ def _ordered(value: Any) -> Any:
     return value
 
 
-# What is kept
+# Remembered turns
 
 
 def turn_of(message: Message, front: Dialect) -> Turn | None:
@@ -243,7 +243,7 @@ def _calls(message: Message, turn: Turn) -> dict[int, ToolUseBlock] | None:
     by_id = {block.id: block for block in own}
     if {slot.id for slot in slots.values()} == set(by_id):
         pairs = {number: by_id[slot.id] for number, slot in slots.items()}
-    else:  # a dialect that writes no ids: they are known by what they ask for
+    else:  # a dialect without ids: calls are identified by their arguments
         pairs = dict(zip(slots, own, strict=True))
     found: dict[int, ToolUseBlock] = {}
     for number, block in pairs.items():
@@ -276,7 +276,8 @@ def _texts(own: list[TextBlock], turn: Turn) -> dict[int, list[Block]]:
 
 
 def _cut(text: str, counts: list[int]) -> list[str]:
-    """A text in pieces of so many characters, white space apart; it stays with what is before."""
+    """Cuts a text into pieces of so many characters, not counting white space, which stays with
+    the piece before."""
     pieces: list[str] = []
     at = 0
     for count in counts:

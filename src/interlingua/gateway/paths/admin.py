@@ -192,7 +192,7 @@ async def budgets(service: Service, request: Request, principal: Principal) -> R
 
 
 async def _listing(service: Service, request: Request, kind: str) -> Response:
-    """A page of them, by id, with what was spent."""
+    """A page of rows, by id, with their spending."""
     limit = number(request.query_params, "limit", PAGE, 1, MOST)
     after = request.query_params.get("after", "")
     list_: Any = getattr(service.store, f"{kind}s")
@@ -202,7 +202,7 @@ async def _listing(service: Service, request: Request, kind: str) -> Response:
 
 
 async def _shown(service: Service, rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """Rows as JSON, with what was spent or set aside in this day, week and month."""
+    """Rows as JSON, with the amounts spent and reserved in this day, week and month."""
     spent: dict[str, dict[str, str]] = {row.id: {} for row in rows}
     found = await service.store.spent([*spent], key_admin.today()) if rows else []
     for each in found:
@@ -299,7 +299,7 @@ async def audit(service: Service, request: Request, principal: Principal) -> Res
     return answer({"changes": rows[:limit], "has_more": len(rows) > limit})
 
 
-# What they share
+# Shared code
 
 
 async def require_admin(service: Service, principal: Principal) -> Principal:

@@ -188,7 +188,7 @@ def _text(text: str | bytes) -> dict[str, Any]:
 
 
 def _content(block: Any) -> dict[str, Any]:
-    """A block of a result in the words of MCP; what has none is JSON as text."""
+    """A block of a result as MCP content; a block without an MCP type becomes JSON text."""
     if isinstance(block, TextBlock):
         return _text(block.text)
     source = getattr(block, "source", None)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from interlingua.gateway.service import Service
 
 _RERANKERS = ("cohere",)
-"""Providers that have the path of reranking as it is."""
+"""Providers with the same path for reranking."""
 
 PASSED = {
     "/v1/images/generations": "images",
@@ -101,7 +101,7 @@ def begun(
 
 @asynccontextmanager
 async def recorded(gateway: Gateway, exchange: Exchange) -> AsyncIterator[None]:
-    """Whatever goes wrong is in the log; an answer is there when it is whole."""
+    """Records the exchange in the log, also when it fails; an answer exists once it is complete."""
     try:
         yield
     except (ApiError, Refusal) as error:
@@ -192,8 +192,8 @@ def _target(gateway: Gateway, exchange: Exchange, name: str | None) -> Target:
 
 
 async def reserve(gateway: Gateway, exchange: Exchange, target: Target, action: str) -> None:
-    """Counts the request. What it costs is not known before, so that a key with a cap on money
-    needs leave for that."""
+    """Counts the request. Its cost is not known before, so that a key with a cap on money needs
+    permission for it."""
     arrival = exchange.arrival
     if arrival.principal.capped:
         most = (
@@ -245,7 +245,7 @@ async def answered(
     outcome.error = ErrorKind.INVALID_REQUEST if reply.status >= 400 else None
     outcome.tries = (Attempt(target.model, outcome.error, reply.status),)
     if reply.status in (401, 403) and target.provider.credentials != CLIENT:
-        reply.close()  # what it has against our key is no business of the client
+        reply.close()  # errors about our key are not for the client
         raise ApiError(
             502, "upstream_auth", f"{target.model}: the provider rejected the key of this gateway"
         )

@@ -69,9 +69,9 @@ Handler = Callable[["Service", Request, Principal], Awaitable[Response]]
 
 
 class Row(NamedTuple):
-    """One path. `both`: it is there with `/v1` before it, too. `dialect`: its errors are in the
-    words of a provider's dialect. `page`: browsers get the page there. `admin`: for keys that
-    administer; while there is none, there is no such path."""
+    """One path. `both`: it exists with `/v1` before it, too. `dialect`: its errors have the form
+    of a provider's dialect. `page`: browsers get the page there. `admin`: for admin keys; the
+    path does not exist until there is such a key."""
 
     method: str
     path: str

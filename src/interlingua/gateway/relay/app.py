@@ -64,7 +64,7 @@ class ClientLeft(Exception):  # noqa: N818 # no client is left to get an error
 
 
 class _Client(msgspec.Struct, eq=False):
-    """Whom a request is from: what it sends, and how it is answered."""
+    """The client of a request: its body, and how it is answered."""
 
     scope: Scope
     receive: Receive
@@ -93,7 +93,7 @@ class _Client(msgspec.Struct, eq=False):
         return idempotent.answered
 
     def end(self) -> None:
-        """What was recorded is whole."""
+        """Ends the recording: the answer is complete."""
         if self.idempotent is not None:
             self.idempotent.end()
         if self.recorder is not None:
@@ -101,7 +101,7 @@ class _Client(msgspec.Struct, eq=False):
 
 
 class Preparation(Protocol):
-    """Does what has to be done to some requests before they take their usual way."""
+    """Prepares some requests before they take the usual way."""
 
     def concerns(self, inbound: Inbound) -> bool:
         """Whether there may be something to do."""

@@ -66,7 +66,7 @@ class Tail(NamedTuple):
     starts: tuple[str, ...]
     """What the rest begins with, one of these, so that the seam is proved."""
     again: str = ""
-    """What it must not begin with: the beginning of the answer."""
+    """The text with which it must not begin: the beginning of the answer."""
     call: CallSeam | None = None
     """The call that it completes."""
 
@@ -97,7 +97,7 @@ def tail_of(request: Request, sent: Sent, target: Target) -> Tail | None:
         return Tail(request, ("",))
     whole = texts if len(texts) == 1 else []
     if request.options.response_format is not None:
-        # What is constrained cannot begin in the middle: it has to come out the same once more.
+        # constrained output cannot begin in the middle: it has to come out the same once more
         return Tail(request, tuple(whole)) if whole else None
     used = sum([len(text.encode()) for text in texts]) // BYTES_A_TOKEN
     profile = target.profile

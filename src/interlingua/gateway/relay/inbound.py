@@ -1,4 +1,4 @@
-"""A request as it came in: read as far as has to be known."""
+"""A request as it came in: read as far as necessary."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def repeats_field(body: bytes) -> bool:
 
 
 members_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-"""The members of a JSON object, each as it stands."""
+"""The members of a JSON object, as raw JSON."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -117,7 +117,7 @@ class Inbound(NamedTuple):
     envelope: Envelope
     route: Route
     request: Request | None
-    """None where the body goes on as it is."""
+    """None if the body is passed on unchanged."""
     ours: bool = False
     """Whether the conversation is stored or was changed here, so that the body cannot be passed
     through."""
@@ -131,7 +131,7 @@ class Inbound(NamedTuple):
     """Whether media by URL is fetched where its model takes none: by the setting of its key,
     else of its route, else of the gateway."""
     conversation: Conversation | None = None
-    """What is remembered of the turns before this one."""
+    """What the gateway remembers of the turns before this one."""
     changes: Report | None = None
     """What the gateway did to the conversation."""
     shortens: bool = False
@@ -169,7 +169,7 @@ def envelope_of(match: Match, body: bytes) -> Envelope:
 
 
 def _problem(body: bytes) -> str | None:
-    """What is wrong with a body, with the place."""
+    """What is wrong with a body, and where; None if nothing is."""
     try:
         _fields.decode(body)
     except (msgspec.DecodeError, UnicodeError) as error:
@@ -184,7 +184,7 @@ def parse_inbound(
     body: bytes,
     headers: Mapping[bytes, bytes],
 ) -> Inbound:
-    """Who is to answer, and what is asked, as far as that has to be known."""
+    """The target of a request, and as much of its body as has to be read."""
     envelope = envelope_of(match, body)
     model, stream = envelope.model, bool(envelope.stream)
     arrival = exchange.arrival = replace(exchange.arrival, client_model=model, stream=stream)
@@ -240,7 +240,7 @@ def _read_unique(
 
 
 def _with_unique_keys(body: bytes, conversation: Conversation | None) -> bytes:
-    """As `without_duplicate_keys`; of a conversation, only what is new has to be looked at."""
+    """As `without_duplicate_keys`; of a conversation, only the new messages are checked."""
     if conversation is None:
         return without_duplicate_keys(body)
     new = conversation.unchecked(body)
@@ -253,7 +253,7 @@ def _with_unique_keys(body: bytes, conversation: Conversation | None) -> bytes:
 def _read(
     gateway: Gateway, principal: Principal, match: Match, body: bytes
 ) -> tuple[Request, Conversation | None]:
-    """The request of a body, and what is remembered of the conversation before it."""
+    """The request of a body, and the memory of its conversation."""
     dialect = codec_of(match.front.dialect)
     found = gateway.conversations.read(body, dialect, match.model, match.stream, principal.key_id)
     return (read_request(match, body), None) if found is None else (found.request, found)
@@ -306,7 +306,7 @@ def shortened(inbound: Inbound, tokens: int) -> Inbound:
 
 
 def reserved_as(inbound: Inbound, other: Inbound) -> Inbound:
-    """Another form of a request, within what is reserved for the request."""
+    """Another form of a request, within the reservation of the first."""
     if len(inbound.route.targets) < len(other.route.targets):
         other = other._replace(route=inbound.route)
     tokens = inbound.shortened_to
@@ -343,7 +343,7 @@ async def _own_only(
         await gateway.responses.require_own(ids, arrival)
     twice = any(inbound.body.count(name) > 1 for name in stored.names)
     if twice or ESCAPED.search(inbound.body) is not None:
-        body = without_duplicate_keys(inbound.body)  # only what was looked at
+        body = without_duplicate_keys(inbound.body)  # only the part that was checked
         return inbound._replace(body=body, respelled=True)
     return inbound
 

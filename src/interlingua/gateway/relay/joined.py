@@ -254,8 +254,8 @@ class JoinedConverter:
         return b"".join(out) + self.end(getattr(self._decoder, "is_cut", False))
 
     def end(self, is_cut: bool = True) -> bytes:
-        """The same where what is left in the decoder cannot be trusted. A reason to stop does not
-        prove then that no further call was to come: some hosts give it after each of several."""
+        """The same where the rest in the decoder cannot be trusted. A stop reason does not prove
+        then that no further call was to come: some hosts give it after each of several."""
         out: list[bytes] = []
         may_go_on = self._ends_with_connection or any(type(e) is ToolUseStart for e in self._held)
         if is_cut and self.broke is None and may_go_on:
@@ -434,7 +434,7 @@ class JoinedConverter:
         return [*starts, event.replace(index=self._first + index, text=text)]
 
     def _join_rest(self, event: Event, seam: _Seam) -> list[Event]:
-        """What else there is of a block of text: it has no text yet, or goes on in another."""
+        """Other events of a text block: it has no text yet, or continues in another block."""
         index: int = event.index  # type: ignore[union-attr]  # as above
         if not isinstance(event, BlockEnd):
             return [event.replace(index=self._at)] if index == self._merged else []
@@ -480,7 +480,7 @@ class JoinedConverter:
         self.joined = Response(message)
         return event.replace(response=self.joined)
 
-    # What goes on at once, and what is held back
+    # What is passed on at once, and what is held back
 
     def _put(self, event: Event, out: list[bytes]) -> None:
         if event.choice:

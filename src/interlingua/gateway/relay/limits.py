@@ -55,8 +55,8 @@ def _read(decode: Any, raw: msgspec.Raw | None) -> Any:
 def answer_limit(
     request: Request, dialect: str, principal: Principal, route: RouteSettings
 ) -> tuple[Request, Report | None]:
-    """The request with the limit that its key or its route sets, where it has none or a higher one,
-    and what is to be reported of that."""
+    """The request with the limit of its key or its route, if it has none or a higher one, and
+    the report of that."""
     sent = output_limit(request, dialect)
     highest = _smaller(principal.max_max_tokens, route.max_max_tokens)
     usual = _smaller(principal.default_max_tokens, route.default_max_tokens)

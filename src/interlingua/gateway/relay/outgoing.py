@@ -72,7 +72,8 @@ class TranslatedStream:
         self._front = front
         same = prepared.target.dialect.name == front.dialect and prepared.answer_adapter is None
         self._goes_home = same and front.restyle is not None
-        """Whether an older version of the dialect comes from its own provider: as it is."""
+        """Whether an older version of the dialect comes from its own provider: passed on
+        unchanged."""
         self._filler = front.filler(request_body) if front.fills_frames else None
         self._converter = self._converter_of(prepared, front)
 
@@ -161,7 +162,7 @@ class TranslatedStream:
         return None
 
     def note(self) -> None:
-        """What is known of the exchange so far, which is noted as it comes."""
+        """Notes what is known of the exchange so far."""
 
     def end(self) -> None:
         self._report.extend(self._converter.report)
@@ -237,7 +238,7 @@ class PassthroughStream:
         return error_frames(self._front, ProviderError(ErrorKind.NETWORK, error.problem))
 
     def note(self) -> None:
-        """What is known of the exchange so far."""
+        """Notes what is known of the exchange so far."""
         outcome, passthrough = self._outcome, self._passthrough
         usage, stop_reason = passthrough.usage, passthrough.stop_reason
         if passthrough.end.is_last and stop_reason is None and passthrough.error is None:

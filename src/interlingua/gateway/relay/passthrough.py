@@ -33,7 +33,7 @@ _BEGINS = {
     "sse": (b"data:", b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbf", b"\r", b"\n"),
     "ndjson": (b"{", b"\r", b"\n", b" "),
 }
-"""How a stream may begin; one that begins otherwise is none."""
+"""How a stream may begin; a body that begins otherwise is no stream."""
 _LONGEST = 16 * 1024 * 1024
 """Of one frame that is waited for; a longer one goes on in pieces."""
 
@@ -121,7 +121,8 @@ class Passthrough:
         return True
 
     def _look(self, data: bytes) -> None:
-        """Nothing was delivered yet: what is no stream of this dialect can still be an error."""
+        """Checks the first bytes, before any is delivered: a body that is no stream of this
+        dialect can still become an error."""
         for begin in self._begins:
             if data.startswith(begin) or begin.startswith(data):
                 self._begun = len(data) >= len(begin)
@@ -192,7 +193,7 @@ class Passthrough:
         """Reads a frame that may contain usage or the end; a frame that we cannot read is left to
         the client."""
         if b'"diagnostics"' in frame:
-            self._telling = list(self._marks)  # the end is read, too: it has what they say
+            self._telling = list(self._marks)  # the end has these members, too
         is_silent = not any(mark in frame for mark in self._telling)
         try:
             for each in decoder(self._dialect.name).feed(frame):
@@ -254,7 +255,7 @@ class AwsPassthrough(Passthrough):
         return aws.encode(each._replace(data=redact(each.data, self._secrets)))
 
     def close(self) -> bytes:
-        """A message that is cut is none."""
+        """A message that is cut off does not count."""
         self._held = []
         if self.error is None and not self.end.is_reached:
             self.error = BROKEN_OFF
@@ -262,7 +263,7 @@ class AwsPassthrough(Passthrough):
 
 
 def _is_whole(rest: bytes) -> bool:
-    """Whether a last frame lacks nothing but what follows it."""
+    """Whether a last frame is complete but for the blank line after it."""
     return rest.rstrip().endswith((b"}", b"[DONE]"))
 
 
@@ -280,7 +281,7 @@ class ModelRenamer:
 
 
 def _inside(text: str) -> bytes:
-    """The text as it stands between the quotes of a JSON string."""
+    """The text between the quotes of its JSON string."""
     return json.dumps(text, ensure_ascii=False)[1:-1].encode()
 
 

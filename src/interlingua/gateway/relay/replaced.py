@@ -54,7 +54,7 @@ def restore(gateway: Gateway, exchange: Exchange) -> None:
 
 
 def _start(outcome: Outcome, values: Outcome) -> None:
-    """What is measured of one attempt, in place: streams hold on to the outcome."""
+    """Resets the measurements of an attempt in place: streams hold on to the outcome."""
     for name in ("error", "usage", "cost", "stop_reason", "upstream_id", "heard", "reservation"):
         setattr(outcome, name, getattr(values, name))
 

@@ -1,4 +1,5 @@
-"""A request on its way up: as it is or retold, tried again, or with the next model."""
+"""A request on its way to the provider: unchanged or retold, tried again, or with the next
+model."""
 
 from __future__ import annotations
 
@@ -199,7 +200,7 @@ _NO_REQUEST = Request()
 
 
 class Upward(NamedTuple):
-    """A request as it goes up, and what was remembered for it."""
+    """A request to be sent, and what was remembered for it."""
 
     prepared: Prepared
     recall: Recall | None = None

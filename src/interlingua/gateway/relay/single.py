@@ -45,7 +45,7 @@ def single_inbound(
 async def reserve_single(
     gateway: Gateway, exchange: Exchange, inbound: Inbound, most: Callable[[], Most]
 ) -> Inbound:
-    """The request with what it may cost set aside, for the models whose budget has room for it."""
+    """The request with its highest cost reserved, for the models whose budget has room for it."""
     arrival, route = exchange.arrival, inbound.route
     if not arrival.principal.capped:
         return inbound
@@ -107,7 +107,7 @@ def single_answer(
     usage: Usage | None,
     body: bytes,
 ) -> HttpAnswer:
-    """A body in the client's form as its answer; what was used is noted."""
+    """A body in the client's form as its answer; its usage is noted."""
     outcome, target = exchange.outcome, reply.target
     outcome.usage, outcome.upstream_id = usage, reply.request_id
     if gateway.pricer is not None and usage is not None:

@@ -197,8 +197,8 @@ def _diagnosing(
 
 
 async def more(gateway: Gateway, exchange: Exchange, stream: Stream) -> bytes | None:
-    """The next bytes for the client, perhaps none yet; None at the end. What has to be remembered
-    is, before the client can know that the answer is whole."""
+    """The next bytes for the client, perhaps none yet; None at the end. The turn is remembered
+    before the client can know that the answer is complete."""
     outgoing = stream.outgoing
     if isinstance(outgoing, ContinuedStream):
         out: bytes | None = await outgoing.more(gateway, exchange)

@@ -1,5 +1,5 @@
-"""Clients of a host that wraps a dialect: their requests are opened, and what they get is wrapped
-on its last step, so that everything between them is as for every client of the dialect."""
+"""Clients of a host that wraps a dialect: their requests are unwrapped, and their answers are
+wrapped in the last step, so that everything between them is as for every client of the dialect."""
 
 from __future__ import annotations
 

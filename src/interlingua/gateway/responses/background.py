@@ -58,7 +58,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class State(msgspec.Struct):
-    """A response as it is stored."""
+    """A stored response."""
 
     id: str
     tenant: str
@@ -180,7 +180,7 @@ class Background(Leases["_Run"]):
                 await run.wait()
 
     async def cancel(self, state: State) -> State:
-        """The state after that; one that has ended stays as it is."""
+        """Returns the state after that; one that has ended is not changed."""
         if not state.is_open:
             return state
         run = self._runs.get(state.id)
@@ -347,7 +347,7 @@ async def _send(send: Send, answer: HttpAnswer) -> None:
 
 
 async def show(service: Service, request: HttpRequest, principal: Principal) -> HttpResponse:
-    """A response: one of the background as it is now, or as a stream, or one that was stored."""
+    """A response: a background response in its current state, or as a stream, or a stored one."""
     state = await service.background.find(request.path_params["id"], principal.tenant)
     streams = request.query_params.get("stream") == "true"
     if state is None:

@@ -75,8 +75,8 @@ def without_triggers(items: Iterable[Any]) -> list[Any]:
 
 
 def compacted(items: Sequence[Wire]) -> list[Wire]:
-    """A conversation as it goes on: of what comes before its last compaction, the messages that
-    are not the model's, as `/responses/compact` returns them."""
+    """A conversation to be continued: before its last compaction, only the messages that are not
+    the model's, as `/responses/compact` returns them."""
     items = without_triggers(items)
     places = [index for index, item in enumerate(items) if item.get("type") == "compaction"]
     last = places[-1] if places else 0
@@ -139,7 +139,7 @@ class Conversations:
         self._store = store
         self._ids = Ulids()
 
-    # What is stored
+    # The store
 
     async def create(self, principal: Principal, metadata: Any) -> Wire:
         wire = {

@@ -226,7 +226,7 @@ class Socket:
         event = {"type": "response.steer.failed", "error": error, "steer": steer}
         await self._send({**event, "sequence_number": 0}, None)
 
-    # What it is answered
+    # Answers
 
     async def _respond(
         self, members: Members, lane: str | None, before: asyncio.Task[None] | None

@@ -199,7 +199,7 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
         most = self.limits.headers
         cycle: Any = self.cycle
         if self._is_head or cycle is None or (cycle.response_complete and not cycle.more_body):
-            end = data.find(b"\r\n\r\n", 0, most)  # what comes are headers, and no body
+            end = data.find(b"\r\n\r\n", 0, most)  # headers follow, and no body
             if data.find(b"pgrade", 0, end) > 0 and not opens_websocket(data):
                 data = without_upgrade(data)
         if self._is_head and self._unread + len(data) > most and self._is_long(data):

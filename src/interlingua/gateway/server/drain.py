@@ -169,7 +169,7 @@ async def last_words(cycle: Any) -> None:
             send = WrappedSend(send, found.front.wrapping, found.front.stream_type)
         await send({"type": "http.response.start", "status": 503, "headers": headers})
         await send({"type": "http.response.body", "body": body})
-    except Exception as error:  # whatever it is, this client is lost, and others wait
+    except Exception as error:  # this client is lost in any case, and others wait
         logger.info("shutdown_notice_failed", extra={"why": type(error).__name__})
     finally:
         cycle.disconnected = True

@@ -40,7 +40,7 @@ WORDS = "Say hello."
 
 
 class Try(NamedTuple):
-    """One request that can be sent as it is."""
+    """One request that can be sent unchanged."""
 
     front: str
     url: str
@@ -228,8 +228,9 @@ upstream be read for as long. Connections have this from the socket that listens
 
 
 def protocol(limits: Limits) -> type[asyncio.Protocol] | Literal["h11"]:
-    """The class of connections with these limits. Where uvicorn lacks what it builds on, its public
-    one, which is slower and has limits for headers and the number of requests only."""
+    """The class of connections with these limits. Where uvicorn lacks the parts it builds on,
+    uvicorn's public class, which is slower and has limits for headers and the number of requests
+    only."""
     configured = limits
     if missing := missing_parts():
         logger.warning("uvicorn_unknown", extra={"missing": ", ".join(missing)})
@@ -484,7 +485,7 @@ def _signals_held() -> Iterator[None]:
 
 
 def forget(pid: int, folder: str) -> None:
-    """A worker is gone: what it had under way counts no more."""
+    """A worker is gone: its requests no longer count as under way."""
     from prometheus_client.multiprocess import mark_process_dead
 
     mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]

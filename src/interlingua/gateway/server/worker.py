@@ -142,8 +142,8 @@ class Overrides(msgspec.Struct, frozen=True):
 def work(
     overrides: Overrides, settings: Settings, listening: socket.socket, ready: Callable[[], None]
 ) -> int:
-    """Serve until a signal comes; gives the exit code. `ready` is called when requests are
-    taken."""
+    """Serves until a signal comes; returns the exit code. `ready` is called when requests are
+    accepted."""
     with asyncio.Runner(loop_factory=_loop()) as runner:
         return runner.run(_serve(overrides, settings, listening, ready))
 
@@ -219,8 +219,8 @@ def _config(service: Service, settings: Settings) -> uvicorn.Config:
 
 
 def _settle_memory() -> None:
-    """What is there now stays: looking through it again and again for what could be thrown away
-    would take a tenth of a busy gateway's time."""
+    """Excludes the objects that exist now from garbage collection: searching them again and
+    again would take a tenth of a busy gateway's time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
@@ -275,7 +275,7 @@ def _loop() -> Any:
 
 
 def main() -> None:
-    """A worker that `Workers` has started: what it needs to know is its one argument."""
+    """A worker that `Workers` has started; its one argument has its settings."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT))
     arguments = msgspec.json.decode(sys.argv[1], type=WorkerArguments)

@@ -221,8 +221,8 @@ class Hub:
 
 
 class SessionFeed:
-    """Events of answers as the pieces that watchers get. A message has an id from its first stored
-    piece on, so what comes before that is held back. Blocks are numbered as they appear."""
+    """Turns events of answers into the pieces that watchers get. A message has an id from its
+    first stored piece on, so earlier events are held back. Blocks are numbered as they appear."""
 
     def __init__(self) -> None:
         self._start: ev.MessageStart | None = None

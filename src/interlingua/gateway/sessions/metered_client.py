@@ -117,9 +117,9 @@ class MeteredCall(NamedTuple):
 
 
 class Meter(Middleware):
-    """Reserves before a call and settles after it. What is set aside before a turn begins is used
-    by its first call, so that a turn that may not be paid for is refused before anything of it is
-    stored."""
+    """Reserves before a call and settles after it. The amount reserved before a turn begins is
+    used by its first call, so that a turn that may not be paid for is refused before any of it
+    is stored."""
 
     def __init__(self, gateway: Gateway, principal: Principal, session_id: str | None) -> None:
         self.principal = principal
@@ -213,7 +213,7 @@ class Meter(Middleware):
         return answer_limit(request, SESSIONS, self.principal, route.settings)
 
     async def _started(self, model: str, request: Request) -> MeteredCall:
-        """A call that may be made, with what it may cost set aside."""
+        """A call that is allowed, with its highest cost reserved."""
         try:
             await self.renew()
             metered, held = self._metered(model), self._held

@@ -86,7 +86,7 @@ class RunningTurn:
 
 
 class RouteRegistry(OwnRegistry):
-    """Every model that there is, and the gateway's routes: names mean what they mean in `/v1`."""
+    """Every known model, and the gateway's routes: names mean the same as in `/v1`."""
 
     def __init__(
         self, entries: Iterable[ModelEntry], gateway: Gateway, providers: Iterable[str]
@@ -262,8 +262,8 @@ class Turns:
             hub.tell(session.id, TURN_END)
 
     async def cancel(self, session_id: str) -> bool:
-        """Stops the turn under way, in whichever worker it is; what arrived is stored. False if
-        there is none."""
+        """Stops the turn under way, in any worker; the part that arrived is stored. False if no
+        turn is under way."""
         running = self._running.get(session_id)
         if running is None or running.task is None:
             return await self.other_workers.stop(session_id)
@@ -283,7 +283,7 @@ class Turns:
                     running.task.cancel()
 
     async def close(self, seconds: float = 5.0) -> None:
-        """Stop all turns; each keeps what it has."""
+        """Stops all turns; each stores what it has."""
         self.hub.closed.set()
         tasks = [r.task for r in self._running.values() if r.task is not None]
         for task in tasks:

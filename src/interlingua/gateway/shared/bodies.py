@@ -99,7 +99,7 @@ async def read(request: Request, kind: type[T], limits: Limits) -> T:
 
 
 async def json_of(request: Request, limits: Limits) -> Any:
-    """The body, whatever it is."""
+    """The body as any JSON value."""
     return _decoded(await body_of(request, limits), Any)
 
 

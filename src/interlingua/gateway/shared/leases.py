@@ -40,8 +40,7 @@ R = TypeVar("R", bound=LeasedWork)
 
 
 class Leases(ABC, Generic[R]):
-    """The work of one kind, of all tenants. What is open and what is cancelled is marked in the
-    store."""
+    """The work of one kind, of all tenants. Open and cancelled work is marked in the store."""
 
     kind: ClassVar[str]
     most: ClassVar[int]
@@ -62,7 +61,7 @@ class Leases(ABC, Generic[R]):
         self._tending = asyncio.ensure_future(self._tend())
 
     async def close(self) -> None:
-        """Stops; what is open is run by the next process."""
+        """Stops; open work is taken over by the next process."""
         runs = dict(self._runs)
         tasks = [self._tending] if self._tending is not None else []
         tasks += [run.task for run in runs.values() if run.task is not None]
@@ -126,4 +125,4 @@ class Leases(ABC, Generic[R]):
 
     @abstractmethod
     async def _take(self, tenant: str, id: str) -> None:
-        """Runs what is marked as open, unless another process does."""
+        """Runs open work, unless another process does."""

@@ -66,8 +66,8 @@ class RedactedRequest(NamedTuple):
     secrets: dict[str, str]
 
     def prepared(self, prepared: Prepared, mode: Redaction) -> Prepared:
-        """What is sent, with a note, and with the secrets for the answer where they are put back
-        into it."""
+        """The prepared request without secrets, with a note; with mode `restore`, the secrets
+        are put back into the answer."""
         if not self.secrets:
             return prepared
         note_redacted(prepared.report, self.secrets)
@@ -121,7 +121,7 @@ def _signed(before: Message, after: Message) -> tuple[Block, ...]:
 
 
 class RestoringAdapter(AnswerAdapter, frozen=True, dict=True):
-    """Puts secrets back into an answer, after `inner` has made it what was wanted."""
+    """Puts secrets back into an answer after `inner` has adapted it."""
 
     secrets: dict[str, str] = msgspec.field(default_factory=dict)
     inner: AnswerAdapter | None = None

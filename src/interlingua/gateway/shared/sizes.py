@@ -52,9 +52,9 @@ def unbounded(
     special: list[Block] | None = None,
     members: Mapping[str, Any] | None = None,
 ) -> tuple[str, ...]:
-    """What the request asks for that cannot be limited, in words for people. `body` is what it was
-    read from, if it is at hand: members may have become fields. `special` are its blocks that are
-    media, or unknown, where they are known."""
+    """The parts of a request that cannot be limited, in words for people. `body` is its source,
+    if it is available: members may have become fields. `special` are its blocks that are media,
+    or unknown, if they are known."""
     special = _special(request) if special is None else special
     members = _members(body) if body and members is None else members
     return tuple(dict.fromkeys(_found(request, dialect, members, special)))
@@ -177,10 +177,10 @@ def most_of(
     conversation: Conversation | None = None,
     members: Mapping[str, Any] | None = None,
 ) -> Most:
-    """What a request asks for that was read from `body`, or has more in it than that. One that is
-    `retold` may be given a higher limit, so that its budget for thinking has room in it. With the
-    `conversation` that it is a turn of, only what is new in it is looked at; `members` are those
-    of the body, where they are at hand."""
+    """The most work that a request can cause that was read from `body`, or that has more than
+    the body. One that is `retold` may get a higher limit, to make room for its thinking budget.
+    With the `conversation` that it is a turn of, only its new messages are counted; `members`
+    are those of the body, if they are available."""
     options = request.options
     special = _special(request, conversation)
     found = unbounded(request, dialect, body, special, members)
@@ -198,8 +198,7 @@ def most_of(
 
 
 def output_limit(request: Request, dialect: str) -> int | None:
-    """The output limit; one that is no positive number is none. Of several, any may be the one that
-    counts."""
+    """The output limit; only positive numbers count. Of several, the highest may apply."""
     raw = (request.raw or {}).get(dialect)
     others = [raw[name] for name in LIMITS if name in raw] if isinstance(raw, dict) else []
     limits = [request.options.max_output_tokens, *[each for each in others if each is not None]]

@@ -276,7 +276,7 @@ class Caps(Protocol):
         where that is too much. Where `shortens`, less is set aside for a shorter answer."""
 
     async def settle(self, exchange: Exchange) -> None:
-        """Charge its real cost, once, whatever became of it."""
+        """Charges the real cost, once, with any outcome."""
 
     def settle_soon(self, exchange: Exchange) -> None:
         """The same, without waiting until it is written."""
@@ -309,7 +309,7 @@ class Responses(Protocol):
     """Answers that are stored for clients of APIs that store them."""
 
     async def expand(self, request: Request, arrival: Arrival) -> Request:
-        """The request with the history that it continues; `Refusal` if there is none."""
+        """The request with the history that it continues; `Refusal` if that does not exist."""
 
     async def items(self, id: str, arrival: Arrival) -> list[Any]:
         """The conversation up to a stored response, as input items of the Responses API."""

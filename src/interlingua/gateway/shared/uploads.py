@@ -16,7 +16,7 @@ from interlingua.gateway.settings import Limits
 from interlingua.gateway.shared.callers import ApiError
 
 LONGEST_FIELD = 64 * 1024
-"""Bytes of a field that is no file."""
+"""The most bytes of a field that is not a file."""
 MOST_FIELDS = 32
 SLOWEST = 60
 """Times the seconds for a plain body that a whole upload may take."""

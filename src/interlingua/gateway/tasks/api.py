@@ -275,8 +275,8 @@ MOST_SHOWN = 256 * 1024
 
 
 async def file_before(service: Service, request: Request, principal: Principal) -> Response:
-    """The file that a waiting call would write, as it is now: null if there is none, if it is long,
-    or if it is no text."""
+    """The current content of the file that a waiting call would write: null if it does not
+    exist, is long, or is not text."""
     row = await _row(service, request, principal)
     try:
         asked = await service.store.confirmation(row.id, request.path_params["call"])

@@ -242,7 +242,7 @@ class Feed:
         self._soon: asyncio.TimerHandle | None = None
         self._work: asyncio.Task[None] | None = None
 
-    # What is new
+    # New events
 
     def wake(self) -> None:
         woken, self.woken = self.woken, asyncio.Event()
@@ -275,7 +275,7 @@ class Feed:
                 return
 
     async def refresh(self) -> None:
-        """Read what is new, and wake the readers."""
+        """Reads new events, and wakes the readers."""
         async with self._busy:
             try:
                 self._row = await self._store.task(self.id)
@@ -484,8 +484,7 @@ class _Reader:
         return out
 
     async def _stored(self) -> list[bytes]:
-        """A page of events that this reader has not seen; the queue as it is now, if it has
-        changed."""
+        """A page of events that this reader has not seen; the current queue, if it has changed."""
         page = await self._feed.page(self._after)
         if not page:
             raise NotFoundError("the store", "event", str(self._after + 1))
@@ -497,7 +496,7 @@ class _Reader:
 
 
 def gathered(parts: list[bytes]) -> Iterator[bytes]:
-    """Small parts together; a large one as it is, since all readers share it."""
+    """Small parts together; a large one by itself, since all readers share it."""
     small: list[bytes] = []
     size = 0
     for part in parts:

@@ -470,7 +470,7 @@ class TaskRuns:
     # Those that were left
 
     async def seen(self, row: TaskRow) -> TaskRow:
-        """The task as it is now; if its process died, that is recorded first."""
+        """The current task; if its process died, that is recorded first."""
         if not is_lost(row):
             return row
         await self._recover(row)

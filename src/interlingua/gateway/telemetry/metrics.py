@@ -194,7 +194,7 @@ class Metrics:
         self._conversations = _Conversations(figures, self.registry)
 
     def flush(self) -> None:
-        """Put what was added up into the metrics."""
+        """Adds the collected counts to the metrics."""
         while self._changed:
             self._changed.pop().flush()
         if self._conversations is not None:
@@ -315,7 +315,8 @@ class DegradedProviders:
         self._reported: dict[str, float] = {}
 
     def add(self, exchange: Exchange) -> ProviderDegraded | None:
-        """Count what came of a request; what to report, if anything."""
+        """Counts the outcome of a request; returns a report of a degraded provider, if it is
+        due."""
         now, worst = self._clock(), None
         for each in exchange.outcome.tries:
             provider, failed = each.model.partition(":")[0], each.kind in _FAILURES
@@ -340,7 +341,7 @@ class DegradedProviders:
 
 
 BELIEVED = 1.0
-"""Seconds for which what was found of the store holds; probes may come often."""
+"""Seconds for which the state of the store is reused; probes may come often."""
 PATIENCE = 2.0
 LOG_PATIENCE = 60.0
 """Seconds for which requests may go unlogged before the gateway reports that it is not ready."""
@@ -388,7 +389,7 @@ class Health:
             await asyncio.wait_for(self._store.keys(limit=1), PATIENCE)
             await asyncio.wait_for(self._store.ping(PROBE), PATIENCE)
             good = True
-        except Exception:  # whatever is wrong with it, it does not answer, or takes nothing
+        except Exception:  # it does not answer, or takes nothing, for any reason
             good = False
         self._found = (time.monotonic() + BELIEVED, good)
         return good

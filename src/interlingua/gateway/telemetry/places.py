@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MOST_BYTES = 16 * 1024 * 1024
-"""Bodies that wait at a time; what comes on top gets no places."""
+"""The most bytes of bodies that wait at a time; further ones get no places."""
 SECONDS = 0.1
 """For one request."""
 SHARE, SAVED = 0.1, 1.0

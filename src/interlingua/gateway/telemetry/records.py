@@ -157,7 +157,7 @@ class Losses:
         return report if report.at >= self._clock() - self.seconds else None
 
     async def _stored(self, request_id: str) -> StoredReport | None:
-        """The report as the trace has it: what was lost is filed under the request's own id."""
+        """The report in the trace: losses are filed under the request's own id."""
         if self.store is None or not request_id.startswith("req_") or len(request_id) > 40:
             return None
         for row in await self.store.events(request_id, limit=10):

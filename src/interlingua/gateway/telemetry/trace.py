@@ -140,7 +140,7 @@ def attributes(exchange: Exchange) -> dict[str, Any]:
 logger = logging.getLogger(__name__)
 
 CAPACITY = 10_000
-"""Notes and rows that wait at most; what comes on top is counted and dropped."""
+"""The most notes and rows that wait; further ones are counted and dropped."""
 BATCH = 500
 AT_A_TIME = 32
 """Notes that are worked off before others get their turn."""
@@ -393,7 +393,7 @@ class Tracer:
         return event_row("llm.call_failed", exchange, elapsed, failed(exchange))
 
     async def _write(self) -> bool:
-        """Store what is ready, in order; False if the store takes nothing, and then it waits."""
+        """Stores what is ready, in order; False if the store takes nothing, and then it waits."""
         async with self._writing:
             return await self._write_all()
 
@@ -419,8 +419,8 @@ class Tracer:
         return True
 
     async def _write_batch(self, store: AsyncStore, batch: list[Record]) -> None:
-        """All in one transaction. Where the store refuses one of them, the others are stored, by
-        halves; what is stored twice stays as it is. `StoreError` if the store takes nothing."""
+        """Stores all in one transaction. If the store refuses one of them, the others are stored
+        by halves; storing one twice changes nothing. `StoreError` if the store takes nothing."""
         try:
             await store.append_requests(
                 [each.request for each in batch if each.request is not None],
@@ -438,7 +438,7 @@ class Tracer:
             await self._write_batch(store, batch[:half])
             await self._write_batch(store, batch[half:])
             return
-        await store.ping(HOLDER)  # raises if the store is what is wrong, not the row
+        await store.ping(HOLDER)  # raises if the store is at fault, not the row
         self._reject(batch[0], why)
 
     def _reject(self, record: Record, why: str) -> None:

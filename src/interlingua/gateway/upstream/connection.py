@@ -1,7 +1,7 @@
 """One connection to a provider: a request out, a reply in, and then the next.
 
-httptools reads the bytes; what it finds goes to the reply that is waited for. Nothing here is
-particular to a provider, and nothing is logged.
+httptools reads the bytes; its findings go to the pending reply. Nothing here is particular to a
+provider, and nothing is logged.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Reply:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def close(self) -> None:
-        """Done with it. What has not been read yet is not waited for: the connection ends."""
+        """Ends the reply. If a part of it has not been read yet, the connection is closed."""
         if not self.is_whole:
             if self._connection is not None:
                 self._connection.abort()

@@ -97,7 +97,7 @@ class Place(NamedTuple):
 
 
 def may_name_files(body: bytes) -> bool:
-    """Whether there may be a member `file_id` or `file_ids`, in whatever spelling."""
+    """Whether there may be a member `file_id` or `file_ids`, in any spelling."""
     return contains(body, b"file_id") or (b"\\" in body and contains(body, b"\\u00"))
 
 
@@ -250,7 +250,7 @@ class Upstream:
             self._sweeping = asyncio.get_running_loop().call_later(IDLE, self._sweep)
 
     def _close_oldest(self) -> None:
-        """Closes the least recently used idle connection, of whatever tenant."""
+        """Closes the least recently used idle connection, of any tenant."""
         connection, pool = self._idle_pools.popitem(last=False)
         self._idle[pool].remove(connection)  # the first of its list
         self._open.discard(connection)
