@@ -44,8 +44,8 @@ _USER, _TOOL = Role.USER, Role.TOOL
 _PLACES = ("tools", "system", "messages")
 _MARKABLE = frozenset({TextBlock, ImageBlock, DocumentBlock, ToolUseBlock, ToolResultBlock})
 SURELY_SHORT, _SURELY_LONG = 2, 6
-"""Letters of a token: with fewer than the first a prompt is too short whatever its tokens are, with
-more than the second it is long enough. Between the two its tokens are estimated."""
+"""Letters per token: with fewer than the first a prompt is certainly too short, with more than
+the second certainly long enough. Between the two its tokens are estimated."""
 USUAL_MINIMUM = 1024
 _HEAD = 2048
 """Letters of each of the first messages that a key is made of."""
@@ -72,9 +72,10 @@ def require_caching(caching: str) -> Caching:
 def apply_caching(
     request: Request, target: WireTarget, facts: Facts, recorder: LossRecorder, owner: str | None
 ) -> Request:
-    """The request with what its target's mode adds to it, or leaves out; each is a note.
+    """The request with the marks that its target's mode adds, or without those it removes; each is
+    a note.
 
-    `owner` is whose request it is, where several share one account at a provider."""
+    `owner` separates the callers that share one account at a provider."""
     if target.caching == "off":
         return _without_caching(request, facts, recorder)
     options = request.options
@@ -162,8 +163,8 @@ class _Head(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What is known of a request, for the next one that begins with the same messages: so many of
-    them are too few to be cached, and so many enough."""
+    """Facts of a request, for the next one that begins with the same messages: how many of them
+    are certainly too few to be cached, and how many enough."""
 
     profile: Profile
     tools: tuple[Any, ...]
@@ -171,7 +172,7 @@ class _Known(NamedTuple):
     short: int
     long: int
     head: _Head | None
-    """None where the turns before the first one are not all there is in front of it."""
+    """None if the turns before the first one do not include everything in front of it."""
 
     def holds(self, request: Request, profile: Profile | None) -> bool:
         messages = request.messages
@@ -294,8 +295,8 @@ def _marked_again(request: Request, profile: Any, recorder: LossRecorder) -> Req
 
 
 _Spliced = tuple[int, Message, Any, Loss]
-"""A breakpoint that is put into what was written for a message: where that stands in the request,
-the message, what is put there, and the note."""
+"""A breakpoint that is put into the written form of a message: the message's position in the
+request, the message, the members to add, and the note."""
 
 
 def _splice(message: Message, index: int, how: _How, find: Any) -> _Spliced | None:
@@ -385,8 +386,8 @@ class _Marking:
         return _Known(self._profile, request.tools, found, short, long, head)
 
     def _message(self, number: int, new: dict[int, Message]) -> bool:
-        """Puts a breakpoint at the end of a message, into what was written for it where that can
-        be; else into `new`, the same as in the request before, so that this is found again."""
+        """Puts a breakpoint at the end of a message: into its written form if possible, else
+        into `new`, the same value as in the request before, so that it is recognised again."""
         message = self._request.messages[number]
         content, memory, cache = message.content, self._memory, self._how.cache
         index = _last_markable(content)

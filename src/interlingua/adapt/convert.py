@@ -319,10 +319,10 @@ def plan(
     profile: ProfileChoice = None,
     instructions: Instructions = "place",
 ) -> Plan:
-    """What writing this history for `target` would lose, without doing it; where a model is named,
-    also what its next prompt will read from the cache and cost (`ahead`). `target` is a format or a
-    model. For messages alone, the report has only their losses. `messages` are text, messages,
-    dicts or a whole request, and `instructions` are as for `convert`."""
+    """What writing this history for `target` would lose, without doing it; where a model is
+    named, also what its next prompt will read from the cache and cost (`ahead`). `target` is a
+    format or a model. For messages alone, the report has only their losses. `messages` are text,
+    messages, dicts or a whole request, and `instructions` are as for `convert`."""
     from interlingua.coerce import as_conversation, places_in
 
     require_instructions(instructions)

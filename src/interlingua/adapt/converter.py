@@ -122,10 +122,10 @@ def write_remembered(
     rewrites: bool = True,
     owner: str | None = None,
 ) -> tuple[Written, bytes, WrittenTurns] | None:
-    """What a request of a conversation is written as, its bytes and its turns; None where it has to
-    be written whole. The wire is only to be looked at: later turns share its parts.
+    """The written form of a conversation's request, its bytes and its turns; None if it has to be
+    written as a whole. The wire is read-only: later turns share its parts.
 
-    `source` is the dialect it was read from; on its way `home` it stays as it is."""
+    `source` is the dialect it was read from; on its way `home` it is not changed."""
     found = adapt_remembered(
         read, request, target, source, home=home, rewrites=rewrites, owner=owner
     )
@@ -145,8 +145,8 @@ def adapt_remembered(
     rewrites: bool = True,
     owner: str | None = None,
 ) -> tuple[Adapted, WrittenTurns] | None:
-    """The adapted request of a history, and the memory of what is written for it; None where what
-    is written for a message may depend on later ones."""
+    """The adapted request of a history, and the memory of its written form; None if the written
+    form of a message may depend on later ones."""
     name, facts = target.dialect.name, history.facts_for(request)
     recorder = LoggingRecorder(name, request, Report(name))
     turns = recorder.memory = history.turns_for((target.dialect, target.host), recorder, facts)

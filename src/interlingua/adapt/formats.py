@@ -268,7 +268,7 @@ NO_CONVERSATION = (
 
 
 def _unknown(parsed: Any) -> str:
-    """The message for JSON that fits no format: what was found, and what to do."""
+    """The message for JSON that fits no format: what it is instead, and what to do."""
     keys = [key for key in _MESSAGE_KEYS if isinstance(parsed, dict) and key in parsed]
     if keys:
         likely, kind = _MESSAGE_KEYS[keys[0]], "response" if keys[0] in _ANSWER_KEYS else "request"
@@ -385,7 +385,7 @@ class Format(NamedTuple):
 
 
 def format_named(name: str) -> Format:
-    """The format that a name means; a name that means none is returned as it is."""
+    """The format that a name means; an unknown name is returned unchanged."""
     if not isinstance(name, str):
         raise TypeError(f"a format is a name such as 'anthropic'; found {a_type(name)}")
     if is_dialect(name):

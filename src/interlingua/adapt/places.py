@@ -26,7 +26,7 @@ from interlingua.model.tools import ToolDefinition
 
 MARK = "x-interlingua-at"
 ADDED = frozenset({"cache_breakpoint_added", "cache_key_added"})
-"""Notes on what was added, which has no place in the source."""
+"""Notes on additions, which have no place in the source."""
 MOST_PLACES = 3
 """The most keys that one value may be traced to."""
 _MOST_KEYS = 12
@@ -302,7 +302,7 @@ class _Search:
             marks = [found for block in value.content if (found := self.mark(block))]
             parents = {_ITEM.sub("", mark) for mark in marks}
             if len(marks) == 1 and parents == {"$"}:
-                return marks[0]  # an item that is no part of a message
+                return marks[0]  # an item that is not part of a message
             return parents.pop() if len(parents) == 1 and "$" not in parents else None
         raw = getattr(value, "raw", None) if isinstance(value, Value) else None
         return _mark_in(raw.get(self.name)) if isinstance(raw, dict) else None
@@ -503,7 +503,7 @@ def _reduced(body: Any, path: Steps, inner: bool) -> Any:
 
 
 def _without(body: Any, path: Steps) -> Any:
-    """A copy of a marked body, reduced or not, without what stands at a path of the whole one."""
+    """A copy of a marked body, reduced or not, without the value at a path of the whole one."""
     key, rest = path[0], path[1:]
     if isinstance(body, list):
         assert isinstance(key, int)
@@ -556,7 +556,7 @@ _NEAR = 2
 
 
 def _cut(value: Any, path: Steps) -> Any:
-    """A value without what is at a path in it; None where that is private, or nothing."""
+    """A value without the part at a path in it; None if that part is private or absent."""
     if not path or (key := path[0]) in ("raw", "provider_raw"):
         return None
     if isinstance(value, tuple) and isinstance(key, int) and key < len(value):

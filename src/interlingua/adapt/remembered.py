@@ -76,7 +76,8 @@ class Mark(NamedTuple):
 
 class WrittenTurns:
     """The turns that were written for the messages of a conversation. Breakpoints for the prompt
-    cache move on with every turn: they are put into the bytes, and what is remembered has none."""
+    cache move on with every turn: they are put into the bytes, and the remembered bytes have
+    none."""
 
     def __init__(
         self,
@@ -96,7 +97,7 @@ class WrittenTurns:
         self.marked: dict[int, Any] = {} if before is None else before.marked
         self.known: Any = None if before is None else before.known
         self.last: Any = None if before is None else before.last
-        """What is known of how the request before was marked, and of its last breakpoint."""
+        """How the request before was marked, and its last breakpoint."""
         self.readable: tuple[Any, list[Any]] = (None, []) if before is None else before.readable
         """A recipient, and thinking that it can read."""
         self.wanted: list[tuple[int, Message, Breakpoint, Any]] = []
@@ -208,8 +209,8 @@ class WrittenTurns:
         return self.text
 
     def lacks(self, has: Callable[[bytes], bool]) -> bool:
-        """Whether there is nothing in the body of what `has` finds, always the same. It is asked of
-        what is new, which ends and begins between two turns."""
+        """Whether the body has nothing that `has` finds, which must always find the same. Only
+        the new part is searched; it begins and ends between two turns."""
         self._lacks, self._fresh = self._lacks and not has(self._fresh), b""
         return self._lacks
 
@@ -279,7 +280,7 @@ def same_first(some: tuple[Any, ...], others: tuple[Any, ...]) -> int:
 
 
 class History:
-    """What is known about the messages of a request, for the next one that begins with them."""
+    """Facts about the messages of a request, for the next one that begins with them."""
 
     def __init__(self, messages: tuple[Message, ...] = ()) -> None:
         self.messages = messages
@@ -317,14 +318,14 @@ class History:
         return facts.asking(request)
 
     def turns_for(self, to: Any, recorder: LoggingRecorder, facts: Facts) -> WrittenTurns | None:
-        """The memory of what is written for a target; None where what is written for a message may
-        depend on those behind it."""
+        """The memory of the written form for a target; None if the written form of a message may
+        depend on later ones."""
         if facts.content & (REPEATED_IDS | CHANGES):
             return None
         return WrittenTurns(recorder, self.written.get(to), to[0].breakpoint_in)
 
     def remember(self, to: Any, turns: WrittenTurns) -> None:
-        """Keeps what was written for a target, for the next turn."""
+        """Stores the written form for a target, for the next turn."""
         self.written[to] = turns
         self.written.move_to_end(to)
         while len(self.written) > _MOST_TARGETS:
@@ -340,7 +341,7 @@ class Conversation(History):
     def __init__(self, stem: bytes, start: int, rest: bytes, empty: Request) -> None:
         super().__init__(empty.messages)
         self.stem = stem
-        """The body up to the end of its last message; `rest` is what follows."""
+        """The body up to the end of its last message; `rest` is the remainder."""
         self.start = start
         """The position at which the first message begins."""
         self.rest = rest

@@ -82,7 +82,7 @@ def _tool_letters(tool: ToolDefinition) -> int:
 
 
 def _letters(block: Block) -> int:
-    """About how many letters there are in a block that is no text."""
+    """About how many letters a block has that is not text."""
     if type(block) is not ToolResultBlock:
         return 500
     return sum([len(part.text) if type(part) is TextBlock else 500 for part in block.content])

@@ -482,7 +482,7 @@ def dialect_of_frame(wire: Any) -> str | None:
     """The dialect of the JSON of one frame; None if it fits none."""
     if not isinstance(wire, dict):
         return None
-    if "messageStart" in wire:  # as botocore gives the frames of Bedrock
+    if "messageStart" in wire:  # as in botocore's frames of Bedrock
         return "bedrock"
     for name, signs in _signs():
         is_frame = getattr(signs, "is_frame", None)

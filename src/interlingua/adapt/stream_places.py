@@ -177,7 +177,7 @@ def _ways(wire: Any, key: str | int) -> list[Steps]:
 
 
 def _without(wire: Any, path: Steps) -> Any:
-    """A copy without what stands at a path."""
+    """A copy without the value at a path."""
     key, rest = path[0], path[1:]
     if isinstance(wire, list):
         inner = [_without(wire[int(key)], rest)] if rest else []

@@ -19,8 +19,8 @@ class Shortcut:
     def __init__(
         self, part: Any, block: Any, read: tuple[bytes, bytes], written: tuple[bytes, bytes]
     ) -> None:
-        """`part` and `block` are what is being read and written; the bytes of both wires stand
-        before and behind the JSON of a piece."""
+        """`part` and `block` are the part being read and the block being written; the bytes of
+        both wires precede and follow the JSON of a piece."""
         self._part, self._block = part, block
         self._before, self._behind = written
         self._opening, self._closing = read[0] + b'"', b'"' + read[1]
@@ -40,8 +40,8 @@ class Shortcut:
         return self._before + encode_text(text) + self._behind
 
     def run(self, data: bytes, at: int, out: list[bytes]) -> int:
-        """Says all pieces that stand one after the other in bytes, from a position on, and appends
-        that to a list; gives the position behind them."""
+        """Converts all consecutive pieces in bytes from a position on, and appends them to a
+        list; returns the position behind them."""
         opening, closing = self._opening, self._closing
         if not data.startswith(opening, at):
             return at

@@ -111,7 +111,7 @@ class Target(WireTarget, frozen=True, eq=False, kw_only=True):
 
     @property
     def own_access(self) -> tuple[Any, ...]:
-        """Identifies the key and address of this deployment, whatever its label."""
+        """Identifies the key and address of this deployment, independent of its label."""
         provider = self.provider
         return (self.deployment, provider.auth, provider.base_url) if self.deployment else ()
 

@@ -58,9 +58,9 @@ def seal_of(found: InputTransformation, body: Any) -> str | None:
 
 
 def carried(response: Response, source: str, target: str, sent: Any, received: Any) -> Response:
-    """The response with what its service reports at its place in the client's request. `sent` is
-    the body that the service got, `received` the client's. Entries whose place there is unknown
-    stay what they are."""
+    """The response with the transformations that its service reports, at their places in the
+    client's request. `sent` is the body that the service got, `received` the client's. Entries
+    with an unknown place are not changed."""
     message = response.message
     entries = message.metadata.input_transformations
     if not entries or target not in _VENDORS or source not in _VENDORS or source == target:

@@ -50,7 +50,7 @@ def prompt_of(
         parts = [chunk for part in parts for chunk in _chunks(part)]
     whole = estimator.tokens(request.messages, request.tools, request.options)
     ends = list(accumulate(part.tokens for part in parts))
-    head = max(whole - ends[-1], 0.0) if ends else 0.0  # what stands around the first part
+    head = max(whole - ends[-1], 0.0) if ends else 0.0  # the overhead before the first part
     scale = 1.0 if total is None or not whole else total / (ends[-1] + head if ends else whole)
     ends = [(end + head) * scale for end in ends]
     options = request.options
@@ -210,8 +210,8 @@ def _answers(history: Sequence[Message], model: str) -> Iterator[tuple[int, Mess
 def _sent(
     cache: CacheSimulator, prompt: Prompt, request: Request, scale: float, last: int, caching: str
 ) -> Prompt:
-    """As it is sent: with the marks that the package sets behind tools, instructions and the last
-    two prompts, unless the request has its own; without any where caching is off."""
+    """The request as it is sent: with the marks that the package sets behind tools, instructions
+    and the last two prompts, unless the request has its own; without any if caching is off."""
     prompt = prompt._replace(ends=[end * scale for end in prompt.ends])
     if caching == "off":
         return prompt._replace(marks={}, explicit=False)

@@ -143,9 +143,9 @@ def cost_of(
 def unpriced_parts(
     usage: Usage, model: str | None, table: PriceTable | None = None
 ) -> tuple[str, ...]:
-    """What has no price and is therefore not in the cost of an answer: runs of a tool, a service
-    tier, an advisor. A model without a price has no parts. What is stored with a cost counts before
-    the table."""
+    """The parts of an answer without a price, which are therefore not in its cost: runs of a
+    tool, a service tier, an advisor. A model without a price has no parts. A stored list counts
+    before the table."""
     if usage.unpriced:
         return usage.unpriced
     rounds = rounds_beside(usage) if usage.raw is not None else []
@@ -274,7 +274,7 @@ def _counts(usage: Usage, id: str, rates: Rates, longer: int) -> list[int]:
 def _apart(
     modalities: dict[str, int], whole: int, audio: Decimal | None, image: Decimal | None
 ) -> tuple[int, int, int]:
-    """Tokens of text, sound and images, where those have prices of their own. What was cached is
+    """Tokens of text, audio and images, if these have prices of their own. Cached tokens are
     taken to be text as far as there is any."""
     sound = min(modalities.get("audio", 0), whole) if audio is not None else 0
     images = min(modalities.get("image", 0), whole - sound) if image is not None else 0
@@ -341,8 +341,8 @@ class Costs:
         longer: int = 0,
         known: tuple[str, Rates] | None = None,
     ) -> tuple[str, Rates]:
-        """Raises what `cost_of` raises, and then counts nothing. Gives the entry and the rates that
-        hold, which are `known` of a usage like it."""
+        """Raises the errors of `cost_of`, and then counts nothing. Returns the entry and the
+        rates that apply, which are `known` from a similar usage."""
         if known is None:
             name = self.table.find(model)
             rates = _rates(name, self.table, usage, at)
@@ -375,7 +375,7 @@ class Costs:
 
 
 def total(*amounts: Decimal) -> Decimal:
-    """The exact sum, whatever the program's decimal context."""
+    """The exact sum, independent of the program's decimal context."""
     sum = Decimal(0)
     for amount in amounts:
         sum = EXACT.add(sum, amount)

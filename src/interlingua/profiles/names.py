@@ -205,8 +205,8 @@ class KnownNames:
         return iter(self._names)
 
     def find(self, model: str, variants: bool = True) -> str | None:
-        """The id of a model's entry. Without `variants`, what stands behind a colon (`:free`) must
-        be there as it is: it is the same model, but not at the same price."""
+        """The id of a model's entry. Without `variants`, a suffix after a colon (`:free`) has to
+        match: it is the same model, but not at the same price."""
         for spelling in spellings(model):
             if spelling in self._names:
                 return self._names[spelling]
@@ -236,7 +236,7 @@ def _is_global(name: str) -> bool:
 
 
 def resolved(model: str) -> str:
-    """The id for a name without a provider, or an alias; any other name as it is."""
+    """The id for a name without a provider, or an alias; any other name unchanged."""
     from interlingua.profiles.resolving import resolve
 
     if ":" in model:

@@ -65,8 +65,8 @@ def own_files(folder: Path | None = None) -> list[Path]:
 
 
 def profiles_from(source: ProfileSource) -> Profiles:
-    """Profiles for a client: this machine's if `source` is None, else the package's with the rules
-    of `source` over them. `Profiles` are returned as they are."""
+    """Profiles for a client: this machine's if `source` is None, else the package's with the
+    rules of `source` over them. `Profiles` are returned unchanged."""
     match source:
         case None:
             return own_profiles()

@@ -160,7 +160,7 @@ class Profile(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
             yield place, getattr(getattr(self, group), field), rule
 
     def overlaid(self, rules: Iterable[Rule]) -> Profile:
-        """This one with rules laid over it, whatever models they are for."""
+        """This profile with rules laid over it, for any models."""
         over = fold(rules)
         changed = {place.partition(".")[0] for place in over.rules}
         groups = {group: _merged(getattr(self, group), getattr(over, group)) for group in changed}

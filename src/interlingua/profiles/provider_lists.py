@@ -154,7 +154,7 @@ def _openrouter(entry: Entry) -> tuple[list[str], Fields]:
     }
     takes = entry.get("supported_parameters")
     if isinstance(takes, list):
-        # What is not in the list is left out without a word, so it is better left out by us.
+        # OpenRouter drops other parameters without an error, so leaving them out is better.
         fields["sampling"] = {
             field: "always" if name in takes else "never" for name, field in _SAMPLING.items()
         }
@@ -327,7 +327,7 @@ def _toml(value: Any) -> str:
         case list() | tuple():
             return f"[{', '.join(map(_toml, value))}]"
         case _:
-            # Strings, numbers and booleans are written alike; JSON leaves DEL as it is.
+            # Strings, numbers and booleans are written alike; JSON does not escape DEL.
             return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
 
 

@@ -336,7 +336,7 @@ class TurnBase(Generic[StoreT, CallT]):
 
     @Method
     def cancel(self, reason: Reason = "user_cancel") -> Effects[None]:
-        """Give up. A second time changes nothing."""
+        """Gives up. A second time changes nothing."""
         return self._core.cancel(reason)
 
 
@@ -383,7 +383,7 @@ class CallBase(Generic[StoreT]):
 
     @property
     def message(self) -> Message | None:
-        """The answer as it is stored."""
+        """The stored answer."""
         return self._core.message
 
     @property

@@ -93,8 +93,8 @@ def broken_off(problem: Exception) -> ProviderError:
 
 
 class CallCore:
-    """`request` is canonical, under the provider's ids; `written` is its wire, with the report of
-    what it lost."""
+    """`request` is canonical, with the provider's ids; `written` is its wire, with the report of
+    its losses."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class CallCore:
         self.turn = turn
         self.id = _IDS.new()
         self.message: Message | None = None
-        """The answer as it is stored, once something of it is."""
+        """The stored answer, once a part of it is stored."""
         self.ended = False
         self._provider_asked = True
         self.report: Report | None = None
@@ -135,7 +135,7 @@ class CallCore:
 
     @cached_property
     def adapted(self) -> Adapted:
-        """The request as its model accepts it; what is lost is logged when it is sent."""
+        """The request as its model accepts it; losses are logged when it is sent."""
         sent, target = self.turn.core.sent, self.adapter.target
         with self.unlogged.collecting():
             sent.grow(self.request.messages)
@@ -187,7 +187,7 @@ class CallCore:
             self.__dict__.pop("adapted", None)  # that was for the other model
 
     def _estimated(self) -> int:
-        """About how many tokens the adapted prompt has; what is left out of it does not count."""
+        """The estimated number of tokens in the adapted prompt, without parts that are left out."""
         try:
             request = self.adapted.value
         except LossError:

@@ -103,8 +103,9 @@ def create(
     make: Make = _add,
     parent_id: str | None = None,
 ) -> Effects[Core]:
-    """A new session. `model` is its default: `/model` may choose another one later. `make` stores
-    it, with what else is to be made in the same moment. `parent_id` is whose worker it is."""
+    """A new session. `model` is its default: `/model` may choose another one later. `make`
+    stores it, with everything that is created in the same moment. `parent_id` is the session
+    whose worker it is."""
     id = None if model is None else setting.router.config().names.require(model)
     now = datetime.now(UTC)
     stored_policy = {DEFAULT: id, STICKY: False, **(policy or {})}
@@ -222,7 +223,7 @@ class Core:
         last: list[Message] = yield lambda store: store.tail(self.id, count)
         return last
 
-    # What is known of the history, without walking all of it again
+    # Facts of the history, without walking all of it again
 
     def facts(self) -> Facts:
         """The facts of the history that concern routing."""
@@ -567,7 +568,7 @@ class Core:
 
 
 _MODELS = 3
-"""For which what was estimated is remembered."""
+"""Models whose estimates are remembered."""
 _LOOK_BACK = 50
 """A killed program leaves one partial message, near the end."""
 

@@ -1,4 +1,5 @@
-"""Learning from how turns went: before a turn, what is known of its kind; after it, its outcome.
+"""Learning from the outcome of turns: before a turn, the statistics of its kind; after it, its
+outcome.
 
 Nothing is read or stored unless the rules file has `[pattern] enabled = true`, except that explicit
 feedback is always in the trace.
@@ -67,7 +68,7 @@ def question_digest(message: Message) -> str:
 
 
 def with_patterns(core: Core, turn: Turn) -> Effects[tuple[Turn, str | None]]:
-    """The turn with what is known of its kind, and the kind itself if outcomes are recorded."""
+    """The turn with the statistics of its kind, and the kind itself if outcomes are recorded."""
     if not is_enabled(core):
         return turn, None
     kind, scope = fingerprint(turn), scope_of(core)

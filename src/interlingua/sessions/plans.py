@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SwapPlan:
-    """`refusal` is set if the model cannot take the session over; `report` lists what it would not
-    see; `cost_usd` is what reading the history once costs there, None where no price is known, and
+    """`refusal` is set if the model cannot take the session over; `report` lists what it would
+    not see; `cost_usd` is the cost of reading the history once, None without a known price, and
     `present_cost_usd` the same for the model in use."""
 
     model: str

@@ -35,8 +35,9 @@ class Call(CallBase[Store], Blocking):
 
     def stream(self, chunks: Iterable[bytes]) -> Iterator[Event]:
         """The events of a streamed answer, stored as it arrives. Leaving early cancels it; if
-        `chunks` raises, what had arrived is stored as a failed answer, and the turn may try again.
-        If the store fails, nothing is decided: `close` or `cancel` may be called again."""
+        `chunks` raises, the part that arrived is stored as a failed answer, and the turn may try
+        again. If the store fails, the turn is still open: `close` or `cancel` may be called
+        again."""
         source = iter(chunks)
         try:
             while True:

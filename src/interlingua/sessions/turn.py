@@ -120,7 +120,7 @@ def begin(core: Core, beginning: Beginning) -> Effects[TurnCore]:
 
 
 def _held(core: Core, message: Message | None, hold: Hold, count: int) -> Effects[Message | None]:
-    """Take the session for this turn; returns the user's message as it is stored."""
+    """Claims the session for this turn; returns the user's message as stored."""
     if message is None:
         yield lambda store: store.hold_turn(core.id, hold, after=count)
         return None

@@ -169,7 +169,7 @@ class Calls(ABC):
     prices = Read(Operations.prices)
     price_versions = Read(Operations.price_versions)
 
-    # A gateway: quotas, what is remembered for clients, requests that clients may repeat
+    # A gateway: quotas, memory of clients' turns, requests that clients may repeat
     settle_and_reserve = Write(Operations.settle_and_reserve, durable=False)
     renew_quotas = Write(Operations.renew_quotas)
     ping = Write(Operations.ping, durable=False)
@@ -255,9 +255,9 @@ class Store(Calls):
     def _write(
         self, make: Make[T], large: bool = False, durable: bool = True, erases: bool = False
     ) -> T:
-        """Run an operation in a transaction, and come back when it is durable. Without `durable`
-        a power cut may undo it, though no crash of a program can. With `erases`, what it deletes
-        is in no file afterwards."""
+        """Runs an operation in a transaction, and returns when it is durable. Without `durable`
+        a power cut may undo it, though no crash of a program can. With `erases`, deleted rows
+        are in no file afterwards."""
 
     @abstractmethod
     def close(self) -> None:
@@ -306,8 +306,8 @@ class Store(Calls):
 
 
 class AsyncStore(Calls):
-    """The same for programs with an event loop, which is never held up. Cancelling the wait does
-    not take back what is being written."""
+    """The same for programs with an event loop, which is never blocked. Cancelling the wait does
+    not undo the write."""
 
     @abstractmethod
     async def _read(self, make: Make[T]) -> T: ...

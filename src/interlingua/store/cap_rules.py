@@ -316,7 +316,7 @@ def _windows(limit: Limit, day: str) -> Iterable[tuple[Span, int, str]]:
 
 def spend_ids(limits: Iterable[Limit], day: str) -> list[str]:
     """The rows of `spend` that count for these owners: all windows, so that a cap that is set
-    later finds what was spent."""
+    later finds earlier spending."""
     return [f"{limit.owner_id}/{period}" for limit in limits for period in periods(day)]
 
 

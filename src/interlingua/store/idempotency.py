@@ -67,8 +67,8 @@ class Idempotency(Quotas):
         yield Step(self._gateway.release_repeat, (claim.id, claim.holder))
 
     def tidy_repeats(self, tenants: Sequence[str], most: int, most_bytes: int) -> Op[None]:
-        """Let go of what has expired; of each of the tenants, of the oldest requests beyond this
-        number, and of answers beyond so many bytes."""
+        """Removes what has expired; of each of the tenants, the oldest requests beyond this
+        number, and answers beyond so many bytes."""
         sql = self._gateway
         yield Step(sql.expired_repeats)
         for tenant in sorted(tenants):

@@ -164,7 +164,7 @@ class _Apsw:
     name = "apsw"
 
     def __init__(self, vfs: str | None = None) -> None:
-        """`vfs` names what stands between SQLite and the disk, where it is not the usual."""
+        """`vfs` names the layer between SQLite and the disk, if it is not the default."""
         import apsw
 
         self.version = _version(apsw.sqlite_lib_version())

@@ -291,7 +291,7 @@ class Messages(Work):
             yield Step(self.sql.add_text, text_row(self.sql, session_id, message))
 
     def _rewrite_message(self, draft: Draft, session_id: str, id: str) -> Op[tuple[int, int]]:
-        """The message in its own row; gives the row's number and when it was made."""
+        """Updates the message in its own row; returns the row's number and its creation time."""
         fields = (draft.role, draft.content, draft.metadata, draft.created_at)
         more = (draft.schema_version, draft.name)
         rows = yield Step(self.sql.rewrite, (*fields, *more, session_id, id))

@@ -499,7 +499,7 @@ GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"""
 """The costs of some requests, for `request_costs.py`, whose statements share it."""
 _PARTLY = """CASE WHEN cost_usd IS NOT NULL AND substr(usage_more, 1, 11) = '{"unpriced"'
             THEN 1 ELSE 0 END"""
-"""Whether a cost lacks what has no price (`requests.py`)."""
+"""Whether a cost is incomplete, since parts have no price (`requests.py`)."""
 _REPORTED = {
     "sqlite": """CASE WHEN usage_more IS NOT NULL THEN (
             SELECT printf('%.18f', amount) FROM (

@@ -81,10 +81,9 @@ _POSTGRES = {
 
 
 class GatewayStatements(NamedTuple):
-    """The statements of one engine. Those of every request are for many rows at a time: SQLite is
-    given them as one JSON text and gives its own so (`rows`), PostgreSQL has a list for each
-    column. Those that lock do so in the order of ids, so that no two programs wait for each other
-    in a circle."""
+    """The statements of one engine. Those of every request are for many rows at a time: SQLite
+    gets and returns them as one JSON text (`rows`), PostgreSQL has a list for each column. Those
+    that lock do so in the order of ids, so that no two programs wait for each other in a circle."""
 
     hurry: str = "{hurry}"
     """Makes commits not wait for the disk; for SQLite this is set elsewhere."""
@@ -261,8 +260,8 @@ class Quotas(Work):
         sql = self._gateway
         if not self.sql.is_sqlite:
             yield Step(sql.hurry)
-        # What is over makes room first. A request that has its row already is let in: the answer
-        # to its first attempt was lost.
+        # Finished requests make room first. A request that has its row already is let in: the
+        # answer to its first attempt was lost.
         ids = [reserve.id for reserve in reserves] + [settle.id for settle in settles]
         entries = {row[0]: row for row in (yield from self._found(sql.entries, ids))}
         books = yield from self._books(entries.values(), reserves)

@@ -27,8 +27,8 @@ OwnerCaps = tuple[Decimal | None, Decimal | None, Decimal | None]
 
 
 class KeyRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A gateway key (`gk_…`). What it stands for does not change when it is replaced by another:
-    `account_id` is then the id of the first of them, under which it is counted what they spend.
+    """A gateway key (`gk_…`). Its identity does not change when it is replaced by another:
+    `account_id` is then the id of the first of them, under which their spending is counted.
 
     `owner_disabled` and the caps of the user and the team are read with it, never written."""
 
@@ -102,9 +102,9 @@ class TeamRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class BudgetRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A cap (`bud_…`) on what is spent for a model, a tag or an end user. A `value` that ends in
-    `*` is a cap for each value that begins so. `owner_id` is the key, user or team whose requests
-    count; None: those of all keys."""
+    """A cap (`bud_…`) on the spending for a model, a tag or an end user. A `value` that ends in
+    `*` is a cap for each value that begins so. `owner_id` is the key, user or team whose
+    requests count; None: those of all keys."""
 
     id: str
     kind: Literal["model", "tag", "end_user"]
@@ -117,8 +117,8 @@ class BudgetRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AuditRow(msgspec.Struct, frozen=True):
-    """One change (`aud_…`) of a key, a user, a team or a budget: who made it, and what is other
-    than before, as pairs of old and new values. Secrets and e-mail addresses are not in it."""
+    """One change (`aud_…`) of a key, a user, a team or a budget: who made it, and what it
+    changed, as pairs of old and new values. Secrets and e-mail addresses are not in it."""
 
     id: str
     at: datetime

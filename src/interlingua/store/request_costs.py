@@ -23,7 +23,7 @@ BILLED, REPORTED = "billed", "reported"
 """For models whose provider reports costs: our cost of these requests, and theirs."""
 COST_KINDS = ("model", "day", "user", "team", "key", BILLED, REPORTED)
 SESSIONS = "sessions"
-"""The front of requests that turns of sessions and tasks made: what they cost is with the messages
+"""The front of requests that turns of sessions and tasks made: their costs are with the messages
 of the session."""
 _SUMS = ("requests", "unpriced", "prompt_tokens", "output_tokens", "dollars", "trillionths", "rest")
 NOTHING = Decimal(0)
@@ -53,9 +53,9 @@ _ADDING = Context(prec=80)
 
 
 class CostRow(NamedTuple):
-    """What the requests of a group used; `cost_usd` is what is known of it, and `unpriced` counts
-    those of which not all is known. `name` is None for those that have none, and a date for the
-    kind `day`."""
+    """The usage of a group of requests; `cost_usd` is the known part of its cost, and `unpriced`
+    counts the requests with an unknown part. `name` is None for those that have none, and a date
+    for the kind `day`."""
 
     kind: str
     name: str | None

@@ -84,7 +84,7 @@ def _usage(stored: Sequence[Any]) -> Usage | None:
 
 
 def amount(cost: Decimal | None) -> str | None:
-    """A cost as it is stored: never with an exponent."""
+    """A cost in its stored form: never with an exponent."""
     return None if cost is None else f"{cost:f}"
 
 
@@ -99,7 +99,7 @@ _USAGE = (
     "usage_more",
 )
 _MORE = ("unpriced", "service_tier", *BREAKDOWNS, "raw")
-"""What few requests have, and one column holds. It begins with what has no price
+"""Values that few requests have, in one column. It begins with the parts without a price
 (`request_costs.py`)."""
 _NO_USAGE = Usage()
 _COST = _USAGE.index("cost_usd")
@@ -188,9 +188,9 @@ class Trace(Work):
     def append_events(
         self, events: Sequence[Any], ended_turn: tuple[str, str] | None = None
     ) -> Op[list[EventRow]]:
-        """Append events (of a bus, or rows) to the trace; gives the rows with their `seq`. Those
-        that are stored already keep their place. `ended_turn` is the session and the turn that they
-        end, as in `end_turn`."""
+        """Appends events (of a bus, or rows) to the trace; returns the rows with their `seq`.
+        Stored ones keep their place. `ended_turn` is the session and the turn that they end, as
+        in `end_turn`."""
         events = [EventRow.of(event) for event in events]
         numbered: dict[int, EventRow] = {}
         new: list[EventRow] = []

@@ -63,7 +63,8 @@ class Table(Generic[R]):
             self._writers.append((index, part.split, True))
             self._readers.append((len(columns), len(part.columns), part.join, None))
             columns += part.columns
-        # From the last to the first, so that parts do not move what is still to be converted.
+        # From the last to the first, so that parts do not move those that are still to be
+        # converted.
         self._writers.reverse()
         self._readers.reverse()
         self.columns = tuple(columns)
@@ -307,7 +308,7 @@ class EventRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, event: Any) -> Self:
-        """An event as a store keeps it; a row as it is."""
+        """An event as a store holds it; a row unchanged."""
         if isinstance(event, cls):
             return event
         return cls(

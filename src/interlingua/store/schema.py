@@ -1,6 +1,6 @@
-"""The tables of version 1, as data, for both engines; `migrations.py` has what came later.
+"""The tables of version 1, as data, for both engines; `migrations.py` has the later changes.
 
-SQLite keys messages and calls by `id`. PostgreSQL keys all that belongs to a session by
+SQLite keys messages and calls by `id`. PostgreSQL keys everything that belongs to a session by
 (`session_id`, `id`), and every foreign key between such tables carries `session_id`, so that a
 distributed PostgreSQL can split them by it. Times are microseconds since 1970.
 """
@@ -167,7 +167,8 @@ FROM messages WHERE json_extract(metadata_json, '$.usage') IS NOT NULL""",
 
 _PG_TIME = "to_timestamp({} / 1000000.0)"
 _PG_CAN_READ = "position('\\u0000' in {} :: text) = 0"
-"""PostgreSQL's text cannot hold NUL, so a view leaves out what has one; the column has it all."""
+"""PostgreSQL's text cannot hold NUL, so a view leaves out values with one; the column has them
+all."""
 
 POSTGRES: tuple[str, ...] = (
     "CREATE TABLE store_info (version INTEGER NOT NULL)",

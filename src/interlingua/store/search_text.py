@@ -59,7 +59,7 @@ PAIRS = 500_000
 
 
 def text_of(message: Message) -> str:
-    """The text of users, models and tool results; without thinking, which is no part of the
+    """The text of users, models and tool results; without thinking, which is not part of the
     conversation."""
     pieces: list[str] = []
     room = LONGEST
@@ -217,7 +217,7 @@ _ROLES = {role.value: role for role in Role}
 
 
 class Draft(NamedTuple):
-    """A message on its way into the store; `message` is None for one we cannot read."""
+    """A message on its way into the store; `message` is None for one that cannot be read."""
 
     message: Message | None
     id: str | None

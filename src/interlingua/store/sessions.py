@@ -117,7 +117,7 @@ class Sessions(Work):
         routing_policy: JsonObject | UnsetType | None = UNSET,
         workspace_path: str | UnsetType = UNSET,
     ) -> Op[SessionRow]:
-        """Changes the fields that are passed; returns the session as it is now."""
+        """Changes the fields that are passed; returns the changed session."""
         row = yield from self._session(self.sql.lock_session, id)
         fields = {
             "name": name,
@@ -306,8 +306,8 @@ class Swept(NamedTuple):
 
 class Retention(Quotas, RequestCosts):
     def sweep(self, before: Before, shared: str, limit: int = SWEPT_AT_ONCE) -> Op[Swept]:
-        """Delete what is older, at most `limit` rows of each kind; `shared` is where events of the
-        gateway are filed; those with losses are filed under the id of their request. Call it until
+        """Deletes older rows, at most `limit` of each kind. Events of the gateway are filed
+        under `shared`; those with losses are filed under the id of their request. Call it until
         it deletes nothing."""
         requests = losses = events = 0
         values: tuple[object, ...]
@@ -341,7 +341,7 @@ class Retention(Quotas, RequestCosts):
         return len(ids)
 
     def before_newest(self, sizes: Sizes, shared: str) -> Op[Before]:
-        """The moments before which `sweep` deletes what is more than these sizes. Rows of the same
+        """The moments before which `sweep` deletes what exceeds these sizes. Rows of the same
         millisecond go together."""
         found: list[datetime | None] = [None, None, None]
         if sizes.requests:

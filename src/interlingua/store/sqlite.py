@@ -227,8 +227,9 @@ class SqliteFile:
                 self._lock.release()
 
     def forget(self) -> None:
-        """Move the log into the database and cut it off, so that what was deleted is in no file.
-        Where others read for longer than we wait, it goes when the log is next written over."""
+        """Moves the log into the database and truncates it, so that deleted rows are in no file.
+        If other programs read for longer than the wait, that happens when the log is next
+        written over."""
         with suppress(StoreError), self._held_writer() as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

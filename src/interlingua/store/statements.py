@@ -242,7 +242,7 @@ class Statements(NamedTuple):
 
 
 class _Casts(dict[str, str]):
-    """Columns with JSON, as SQLite gives them as bytes."""
+    """Columns with JSON, which SQLite returns as bytes."""
 
     def __missing__(self, column: str) -> str:
         return f"CAST({column} AS BLOB)"

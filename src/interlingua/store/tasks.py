@@ -132,7 +132,8 @@ class Tasks(Sessions, Quotas):
         return (yield from self._saved(_claimed(row, holder, seconds)))
 
     def renew_tasks(self, holders: Mapping[str, str], seconds: float) -> Op[set[str]]:
-        """Still running these (task to holder). Gives the holders that still have theirs."""
+        """Renews the claims of holders (task to holder). Returns the holders that still have
+        theirs."""
         ids, names = self._list(holders), self._list(holders.values())
         rows = yield Step(self._tasks.renew, (_micros(seconds), ids, names))
         return {row[0] for row in rows}
@@ -298,7 +299,7 @@ class Tasks(Sessions, Quotas):
         rows = yield Step(self._tasks.queues, (owner, MOST_QUEUED))
         return [_queued_row(row) for row in rows]
 
-    # What has happened
+    # Events
 
     def task_events(
         self, id: str, after: int = 0, limit: int = 100, most_bytes: int = PAGE_BYTES
@@ -307,7 +308,7 @@ class Tasks(Sessions, Quotas):
         rows = yield Step(self._tasks.events, (id, after, limit, most_bytes))
         return [TaskEventRow(seq, event, at, bytes(body)) for seq, event, at, body in rows]
 
-    # What it wants to be allowed
+    # Confirmations
 
     def ask_confirmation(
         self, id: str, call_id: str, call: tuple[str, str, Any], holder: str, seconds: float

@@ -123,7 +123,7 @@ def _closed(properties: Wire) -> Wire:
 def read_response(
     response: Response, request: DecisionRequest, report: Report, letters: bool
 ) -> Decisions:
-    """The decisions in an answer; what is missing in it was refused."""
+    """The decisions in an answer; a question without an answer was refused."""
     message = response.message
     metadata = message.metadata
     wire: Any = None

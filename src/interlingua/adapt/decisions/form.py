@@ -118,8 +118,8 @@ MEDIA = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)
 def one_message(
     request: DecisionRequest, form: str, report: Report, media: bool = True
 ) -> list[TextBlock | Media]:
-    """The conversation as one text with its media: as it is if it is one text of a user, else with
-    the role before each message."""
+    """The conversation as one text with its media: unchanged if it is one text of a user, else
+    with the role before each message."""
     messages = request.messages
     plain = len(messages) == 1 and messages[0].role is Role.USER
     if not plain:

@@ -1,4 +1,4 @@
-"""Converts embedding requests between forms: which form a model has, and what is sent to it."""
+"""Converts embedding requests between forms: the form of a model, and the bodies for it."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def read_request(form: Form, body: bytes, model: str | None) -> EmbedRequest:
 
 
 def write_requests(form: Form, request: EmbedRequest, report: Report) -> list[Wire]:
-    """The bodies for a provider of this form: several where one may not have all inputs. What is
-    lost is the same in each, and reported once."""
+    """The bodies for a provider of this form: several if one may not have all inputs. Losses are
+    the same in each, and reported once."""
     odd = [each for each in request.encodings if each not in MADE]
     if odd:
         problem = (

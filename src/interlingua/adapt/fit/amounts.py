@@ -107,7 +107,7 @@ def _is_counted(block: Any) -> bool:
 
 
 def _unfit(piece: Piece, limits: Limits, types: tuple[str, ...] | None) -> Why | None:
-    """Why this one is not taken, whatever stands beside it."""
+    """Why this piece is not accepted, even by itself."""
     size = len(piece.data) * 3 // 4
     if not piece.is_image:
         return _too_large(size, limits.document_bytes, "limits.document_bytes", "documents")
@@ -142,7 +142,7 @@ _COUNTS: dict[str, tuple[str, Which]] = {
 
 
 def _keep_last(pieces: Sequence[Piece], gone: list[Why | None], name: str, most: int) -> None:
-    """The last ones stay: what is being talked about is more likely among them."""
+    """Keeps the last pieces, which are the more likely ones to be talked about."""
     words, which = _COUNTS[name]
     counts: Counter[int] = Counter()
     for index in range(len(pieces) - 1, -1, -1):

@@ -104,7 +104,7 @@ def _concerns(profile: Profile) -> int:
 
 
 def fits(request: Request, quick: Quick, facts: Facts) -> bool:
-    """Whether the model accepts the request as it is."""
+    """Whether the model accepts the request unchanged."""
     if facts.flags & quick.concerns:
         return False
     most = request.options.max_output_tokens

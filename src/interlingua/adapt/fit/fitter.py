@@ -1,4 +1,4 @@
-"""One fitting under way: what is given, what has been changed of it, and the account of that."""
+"""A fitting under way: the request, the changes to it, and their report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORM = "$form"
 
 
 class Fitter:
-    """The steps read with `now` and write with `change`; `lost` accounts for what they do."""
+    """The steps read with `now` and write with `change`; `lost` reports their changes."""
 
     def __init__(
         self, request: Request, profile: Profile, recorder: LossRecorder, facts: Facts | None = None

@@ -263,7 +263,7 @@ def _is_much(body: bytes, rules: WatchedKeys) -> bool:
     return found > rules.pieces or (found > 0 and len(body) > _SMALL)
 
 
-# What is counted too often is only looked at for nothing.
+# Counting too many costs a needless closer look, and nothing else.
 _PIECES: dict[str, tuple[bytes, ...]] = {
     "openai-chat": (b'"image_url"', b'"file"'),
     "openrouter": (b'"image_url"', b'"file"'),

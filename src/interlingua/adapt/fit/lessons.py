@@ -37,7 +37,7 @@ Leaving out that one or a higher one asks for no more."""
 _LEFT_OUT = _RANGED | {
     *("seed", "random_seed", "logit_bias", "logprobs", "top_logprobs", "response_logprobs")
 }
-"""Options that may be left out, whatever their value."""
+"""Options that may be left out, with any value."""
 
 Replacement: TypeAlias = Any | UnsetType | None
 """The new value; UNSET leaves the parameter out, None changes nothing."""

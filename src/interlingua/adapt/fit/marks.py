@@ -83,8 +83,8 @@ def _copy_shared(fitter: Fitter) -> None:
 def _long_enough(
     fitter: Fitter, marks: list[_Mark], excess: int, gone: dict[int, str]
 ) -> list[_Mark]:
-    """Where there are too many, those go first that nothing would be cached by, since what stands
-    before them is too short."""
+    """If there are too many, those that would cache nothing go first, since the prompt before
+    them is too short."""
     least = fitter.profile.limits.cache_min
     if least is None:
         return marks

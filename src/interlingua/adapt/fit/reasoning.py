@@ -103,7 +103,7 @@ def _not_at_all(fitter: Fitter, requested: Reasoning) -> None:
     elif fitter.profile.reasoning.default not in (None, "off", "none"):
         reason = because("thinking_always_on")
     else:
-        return  # off is what it does anyway
+        return  # off is the default of the model
     fitter.lost("reasoning", "reasoning.carrier", reason, "dropped")
 
 
@@ -320,7 +320,7 @@ def _too_short(fitter: Fitter) -> None:
     fitter.lost("reasoning", "reasoning.inside_max_tokens", reason, "dropped")
 
 
-# -- switches, and what follows from it -----------------------------------------------------------
+# -- switches, and what depends on them ------------------------------------------------------------
 
 
 def _switched_on(fitter: Fitter, requested: Reasoning) -> Reasoning:

@@ -278,7 +278,7 @@ def spelling_of_request(fitter: Fitter) -> dict[str, Any]:
 
 
 def _had_no_limit(fitter: Fitter) -> bool:
-    """Whether the wire that was read had no limit either: it stays as it is."""
+    """Whether the wire that was read had no limit either: then it gets none."""
     spelling_read = spelling_of_request(fitter)
     return any(MAX_KEY in spelling_read.get(word, ()) for word in ("absent", "spelled"))
 

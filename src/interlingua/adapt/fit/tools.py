@@ -204,8 +204,8 @@ def _json(value: Any) -> str:
 
 
 def rooted(schema: JsonObject) -> JsonObject:
-    """The schema with an object at its root. One that is a choice between objects takes all that
-    they have; one that is no object's holds the value under `input`."""
+    """The schema with an object at its root. A choice between objects becomes one object with
+    the properties of all; any other schema holds the value under `input`."""
     if schema.get("type") == "object":
         return {word: value for word, value in schema.items() if word not in _CHOICES}
     choices = [each for word in _CHOICES for each in schema.get(word) or () if type(each) is dict]
@@ -244,7 +244,8 @@ def legal(name: str, grammar: Grammar) -> bool:
 
 
 def renamed(name: str, grammar: Grammar) -> str:
-    """A legal name that is like this one: what is not allowed as `_`, and a hash at the end."""
+    """A legal name that resembles this one: illegal characters become `_`, and a hash is
+    appended."""
     letter = re.compile(grammar.letters)
     marks = [mark if letter.fullmatch(mark) else "_" for mark in name]
     if grammar.first and not (marks and re.fullmatch(grammar.first, marks[0])):

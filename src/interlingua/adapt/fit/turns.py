@@ -163,7 +163,8 @@ def _moved(fitter: Fitter, message: Message) -> None:
 
 
 def _placed(fitter: Fitter, before: list[Message], waiting: list[Message]) -> list[Message]:
-    """Instructions behind what stands before them; as a user's words where that is no user's."""
+    """Instructions after the messages before them; as a user's text if the last of these is not
+    a user's."""
     if before and before[-1].role in _USERS:
         return waiting
     return [_marked(fitter, message) for message in waiting]

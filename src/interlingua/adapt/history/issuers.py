@@ -45,13 +45,14 @@ class Recipient(NamedTuple):
     """The model that answered there, likewise."""
 
     def can_read(self, message: Message, block: Block | None = None) -> bool:
-        """Whether what this block carries goes to who made it, or can verify it: the same model, at
-        the same host or within the signing family. What is unknown is hoped to be the same."""
+        """Whether a block's signed content goes to its issuer, or to one that can verify it: the
+        same model, at the same host or within the signing family. Unknown fields are taken to be
+        the same."""
         raw: Raw | None = getattr(block, "raw", None)
         named = None if raw is None else issuer_in_wire(raw)
         name, family = self.dialect.name, self.dialect.traits.family
         if named is not None and self.dialect.traits.relays_signatures:
-            return True  # it hands on what it was given; the format names the reader
+            return True  # it relays content unchanged; the format names the reader
         metadata = message.metadata
         came_by = metadata.protocol or self.source
         if named is not None:
@@ -95,8 +96,8 @@ class Recipient(NamedTuple):
         return came_by == self.dialect.name or not self._is_bound(metadata)
 
     def _is_host(self, metadata: MessageMetadata, family: str | None) -> bool:
-        """Whether it is the same account, where only that one can read its thinking: hosts that
-        sign nothing, and models that bind what they sign."""
+        """Whether it is the same account, where only that one can read its thinking: hosts
+        without signatures, and models that bind their signatures."""
         if self.provider is None or metadata.provider in (None, UNKNOWN, self.provider):
             return True
         return family is not None and not self._is_bound(metadata)
@@ -110,7 +111,7 @@ class Recipient(NamedTuple):
         )
 
     def _is_model(self, metadata: MessageMetadata) -> bool:
-        """Whether the target is the same model, whatever its name here and there."""
+        """Whether the target is the same model, possibly under another name."""
         made_by = _model_in(metadata) or self.read_model
         if self.model is None or made_by is None or made_by == self.model:
             return True

@@ -169,7 +169,7 @@ STORING = frozenset({"openai-responses", "gemini-interactions"})
 
 
 def budget_as_limit(request: Request, recorder: LossRecorder) -> Request:
-    """What is left of the budget of a task is the limit of this answer, where it has no other."""
+    """The remaining budget of a task becomes the limit of this answer, if it has no other."""
     options, budget = request.options, request.options.task_budget
     if budget is None or options.max_output_tokens is not None:
         return request

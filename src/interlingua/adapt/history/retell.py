@@ -1,7 +1,8 @@
-"""Saying history to another dialect or model: the one place where anything is repaired or left out.
+"""Rewriting history for another dialect or model: the one place where anything is repaired or left
+out.
 
-Canonical in, canonical out, on a copy; what is stored stays as it is. Each step is a function of
-its own; every change is in the report, at its place in the value that was given.
+Canonical in, canonical out, on a copy; the stored value is not changed. Each step is a function of
+its own; every change is in the report, at its place in the value that was passed.
 """
 
 from __future__ import annotations

@@ -185,8 +185,8 @@ class HistoryRewriter:
         return with_messages(request, self.messages(request.messages, flags))
 
     def reads_all(self, thinking: list[tuple[Message, ThinkingBlock]]) -> bool:
-        """Whether the target can read all of the thinking; what it could read of the turns before
-        this one is remembered."""
+        """Whether the target can read all of the thinking; the result for earlier turns is
+        remembered."""
         memory: Any = self.recorder.memory
         known: list[Any] = []
         if memory is not None and memory.readable[0] == self.recipient:

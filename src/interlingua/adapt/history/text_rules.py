@@ -1,8 +1,9 @@
 """Text rules of a target: empty texts, a history that starts with the model, text after calls, and
 directives of one service.
 
-Which target refuses what is in its dialect's traits; a turn that the target made itself is left as
-it made it."""
+The traits of a dialect list what its targets refuse; a turn that the target made itself is not
+changed.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +59,8 @@ class TextRules:
     # --------------------------------------------------------------------------------
 
     def is_blank(self, block: Any) -> bool:
-        """Whether a block is a text that the target refuses. What it has read itself is its own
-        affair, and so is a signature that stands on an empty text."""
+        """Whether a block is a text that the target refuses. Texts of the target itself are
+        accepted, and so is a signature on an empty text."""
         if type(block) not in _WORDS or self.refuses is None:
             return False
         if not self.refuses(block.text):

@@ -162,8 +162,8 @@ class Adapter:
     def stream_response(
         self, chunks: AsyncIterable[bytes] | Iterable[bytes], context: RequestContext = _NO_CONTEXT
     ) -> AsyncIterator[Event] | Iterator[Event]:
-        """The events of a stream under our ids. The last one is `message_complete` with the message
-        as `from_wire_response` gives it, or `error` with what had arrived."""
+        """The events of a stream under our ids. The last one is `message_complete` with the
+        message as `from_wire_response` returns it, or `error` with the part that had arrived."""
         if isinstance(chunks, AsyncIterable):
             return _events_later(chunks, self.incoming(context))
         return _events(chunks, self.incoming(context))

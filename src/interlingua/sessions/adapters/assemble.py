@@ -355,7 +355,7 @@ class AdapterStream:
         if type(block) is ToolResultBlock:
             found = self._answered(block.tool_use_id)
             return event.replace(block=block.replace(tool_use_id=found))  # type: ignore[no-any-return]  # an event
-        return event  # type: ignore[no-any-return]  # as it came
+        return event  # type: ignore[no-any-return] # unchanged
 
     def _adopted(self, message: Message) -> Message:
         """The message under the ids that its events had."""

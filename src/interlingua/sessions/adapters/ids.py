@@ -1,7 +1,7 @@
 """A session's tool ids: ours, `tu_` and a ULID, and each provider's own.
 
-Ours are made when a call is first seen, whoever made it. Requests to the provider that made a call
-use its own id again; any other provider gets ours.
+Ours are made when a call is first seen, from any provider. Requests to the provider that made a
+call use its own id again; any other provider gets ours.
 """
 
 from __future__ import annotations
