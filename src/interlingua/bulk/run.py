@@ -83,10 +83,10 @@ def _input(path: Path, name: str) -> InputFile:
 
 
 class Ledger:
-    """The parts of one run that are done, in files beside them.
+    """The finished parts of one run, in files beside them.
 
-    A part counts when its result is there, and its result is written when its file is there whole.
-    So whatever a run was killed in the middle of is done again, and nothing else is."""
+    A part counts when its result is there, and its result is written when its file is complete.
+    So only the parts that a run was killed in the middle of are done again."""
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder = folder
@@ -95,7 +95,8 @@ class Ledger:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Go on with what is there if it is of the same run, alone."""
+        """Continues with the parts that are there if they are of the same run; locked against
+        others."""
         self._own.mkdir(parents=True, exist_ok=True)
         with _alone(self._own / "lock"):
             self._begin()

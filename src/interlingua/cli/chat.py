@@ -125,7 +125,7 @@ def _run(
     except KeyboardInterrupt:
         return STOPPED
     except BrokenPipeError:
-        # The reader of our output has gone; what is left in its buffer has nowhere to go.
+        # The reader of the output has gone; the rest of its buffer is discarded.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
@@ -261,7 +261,7 @@ class Talk:
             self._use(session)
             self._made = session.id
             if chat_options.model is not None:
-                await self.swap(chat_options.model)  # what was asked for comes before any rule
+                await self.swap(chat_options.model)  # an explicit request comes before any rule
         if chat_options.dialect is not None:
             self.dialects[self._named(chat_options.model or self.model)] = chat_options.dialect
 
@@ -413,7 +413,7 @@ def _routed(settings: Settings, client: AsyncClient) -> AsyncClient:
 async def opened_talk(
     chat_options: ChatOptions, confirm: Confirm | None = None
 ) -> AsyncIterator[Talk]:
-    """Open everything; on leaving, what was opened is closed, and the rest is stored."""
+    """Opens everything; on leaving, all of it is closed, and the rest is stored."""
     setup = own_setup()
     shape = read_shape(chat_options.schema) if chat_options.schema is not None else None
     async with AsyncExitStack() as stack:

@@ -155,7 +155,7 @@ def show_tools(talk: Talk) -> None:
 
 
 def show_rules(talk: Talk, screen: Screen, word: str) -> None:
-    """`check` what is wrong with the file, `show` what is in force, `reload` it."""
+    """`check` the file for errors, `show` the rules in force, `reload` them."""
     rules = talk.setup.rules
     policy = rules.read(reload=word in ("reload", "check")).policy
     if word not in ("check", "show", "reload"):
@@ -179,7 +179,7 @@ def show_rules(talk: Talk, screen: Screen, word: str) -> None:
 
 LINES_OF_PLAN = 12
 USAGE = 31
-"""Columns of a command in the list, before what it does."""
+"""Columns of a command in the list, before its description."""
 
 
 class CommandError(InterlinguaError):

@@ -72,7 +72,7 @@ class Question(NamedTuple):
 async def ask_once(
     question: Question, chat_options: ChatOptions, as_json: bool, thinking: bool
 ) -> int:
-    """Ask, show the answer, and give the exit code."""
+    """Asks, shows the answer, and returns the exit code."""
     message = question.message()
     screen = Screen(answer=not as_json, thinking=thinking)
     async with opened_talk(chat_options, confirm=_consent) as talk:
@@ -278,7 +278,7 @@ SHOWN_AGAIN = 400
 
 
 async def talk_on(chat_options: ChatOptions, thinking: bool) -> int:
-    """Talk until the user leaves; gives the exit code."""
+    """Talks until the user leaves; returns the exit code."""
     loops: list[ChatLoop] = []
 
     async def confirm(question: Confirmation) -> bool:

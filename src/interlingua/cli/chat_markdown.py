@@ -65,8 +65,8 @@ class _Code(CodeBlock):
 
 
 class _Answer(Markdown):
-    """Markdown of which everything is seen: HTML as it is written, addresses of links and images,
-    definitions; and whose lines end where the model ended them."""
+    """Markdown that shows everything: HTML as written, addresses of links and images,
+    definitions; with the model's own line ends."""
 
     elements = {  # noqa: RUF012  as the class above has it
         **Markdown.elements,
@@ -126,7 +126,7 @@ class Flow:
         self._open, self._begun = "", False
 
     def _look(self, text: str) -> None:
-        """Write what is new: blocks that are whole, then the one that grows."""
+        """Writes new text: complete blocks, then the growing one."""
         tokens = self._parser.parse(text)
         *whole, last = _blocks(tokens) or [[]]
         for block in whole:
@@ -137,7 +137,7 @@ class Flow:
         self._draw(last)
 
     def _close(self) -> None:
-        """The block is whole: what comes next begins below it."""
+        """The block is complete: the next one begins below it."""
         if self._drawn or self._fixed:
             self._write("\n")
             self._begun = True
@@ -184,7 +184,7 @@ class Flow:
         return max(20, min(self._widest, self._size()[0] - 1))
 
     def _line(self, segments: list[Segment]) -> str:
-        """One line with its styles, without what stands empty at its end."""
+        """One line with its styles, without empty segments at its end."""
         left = len("".join(each.text for each in segments).rstrip())
         pieces = []
         for text, style, _ in segments:

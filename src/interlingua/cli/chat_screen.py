@@ -70,7 +70,7 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str, width: int = WIDTH) -> str:
-    """Text on one line that is no longer than this."""
+    """Text on one line of at most this width."""
     flat = clean(" ".join(text[: 4 * width].split()))
     return flat if len(flat) <= width else f"{flat[: width - 1]}…"
 
@@ -340,7 +340,7 @@ _PIECES = re.compile(r"\n|[^\S\n]+|\S+")
 
 
 class Words:
-    """Gives back what may be written of the text so far. The last word waits for its end."""
+    """Returns the part of the text so far that may be written. The last word waits for its end."""
 
     def __init__(self, width: int) -> None:
         self._width = width

@@ -54,7 +54,7 @@ class ConvertOptions(NamedTuple):
         return sys.stdout.isatty() if self.pretty is None else self.pretty
 
     def exit_code(self, report: Report, name: str = "", body: Body | None = None) -> int:
-        """Writes the report, with the lines of a body that has a name; gives the exit code."""
+        """Writes the report, with the lines of a body that has a name; returns the exit code."""
         if self.report_file:
             Path(self.report_file).write_bytes(report.to_json() + b"\n")
         if report or any(note.severity != "info" for note in report.notes):
@@ -246,15 +246,15 @@ def _one(input: Input, put: Put, options: ConvertOptions) -> int:
 
 
 def _tell_url(done: Written) -> None:
-    """The model, where it is no part of the body."""
+    """Prints the model, if it is not part of the body."""
     wire = done.wire
     if done.model and isinstance(wire, dict) and ("contents" in wire or "inferenceConfig" in wire):
         click.echo(shown(f"the model goes into the URL, not the body: {done.model}"), err=True)
 
 
 def _another_way(input: Input) -> Convert | None:
-    """For JSON that is no request and no response: whether it is a list of them, a row of a batch,
-    or the session of some agent."""
+    """For JSON that is neither a request nor a response: whether it is a list of them, a row of
+    a batch, or the session of some agent."""
     from interlingua.cli.convert_many import are_conversations, session_way
 
     return _lines if are_conversations(input) else session_way(input)

@@ -330,7 +330,7 @@ def _run(
 
 @contextmanager
 def _reported(file: str | None) -> Iterator[Callable[[BatchResult], None]]:
-    """Takes what was done; writes a line for each line that lost something or cannot be read."""
+    """Takes results; writes a line for each line with losses or an error."""
     if file is None:
         yield lambda done: None
         return

@@ -417,7 +417,7 @@ def _message(answer: Answer, session: str, table: PriceTable) -> Message:
 
 
 def _is_within(time: datetime | None, since: datetime | None, until: datetime | None) -> bool:
-    """One without a time is in none but the whole."""
+    """An answer without a time is counted only if no period was named."""
     if time is None:
         return since is None and until is None
     return (since is None or time >= since) and (until is None or time < until)

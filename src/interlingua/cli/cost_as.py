@@ -107,7 +107,7 @@ def _stored_id(name: str, address: str | None) -> str | None:
 
 
 def stored_ids(address: str | None) -> list[str]:
-    """All sessions of the store, the last changed at the end: a fork behind what it copied."""
+    """All sessions of the store, the last changed at the end: a fork after its origin."""
     with opened(address) as store:
         return [row.id for row in all_sessions(store)][::-1]
 

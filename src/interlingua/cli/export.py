@@ -84,8 +84,8 @@ class Hiding:
         self.findings: list[Finding] = []
 
     def transcript(self, transcript: Transcript, keep_folder: bool = False) -> Transcript:
-        """A session with its branches and helpers. It is no longer what was read, so that it is
-        written anew; a tool that goes on with it needs the folder as it is."""
+        """A session with its branches and helpers. It differs from its source, so that it is
+        written anew; a tool that resumes it needs the folder unchanged."""
         redactor = Redactor(self.rules)
         for each in _all(transcript):
             redactor.learn([list(_redacted_messages(each)), each.title, each.folder])
@@ -156,7 +156,7 @@ class Hiding:
         yield b"\n".join(done.value)
 
     def tell(self) -> None:
-        """Report what was removed, and where; never the value itself."""
+        """Reports what was removed, and where; never the value itself."""
         if not self.findings:
             click.echo("Nothing was redacted.", err=True)
             return
@@ -206,7 +206,7 @@ def export_sessions(
     patterns: tuple[str, ...],
     **more: Any,
 ) -> int:
-    """Sessions by id, or all; gives the exit code."""
+    """Exports sessions by id, or all; returns the exit code."""
 
     options = ExportOptions(hide=Hiding(patterns) if redact else None, **more)
     _require_target(options)

@@ -91,7 +91,7 @@ class Input:
         return self._head
 
     def _more(self) -> None:
-        """Whatever there is now; where much was looked at already, much more."""
+        """Reads more: what there is now, and much more if much was read already."""
         chunk = self._file.read1(max(CHUNK, len(self._head)))  # type: ignore[attr-defined]  # buffered
         self._head += chunk
         self._is_whole = not chunk
@@ -102,7 +102,8 @@ class Input:
         return found
 
     def first_line(self) -> bytes:
-        """The first line that is not blank; of a long one without an end, what was read."""
+        """The first line that is not blank; of a long one without an end, the part that was
+        read."""
         return self._head.lstrip(BLANK).partition(b"\n")[0]
 
     def read(self) -> bytes:

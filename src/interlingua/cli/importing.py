@@ -278,8 +278,8 @@ def import_transcript(
     known: ImportedSessions | None = None,
     pricing: Pricing | None = None,
 ) -> ImportedTranscript:
-    """Put a session with its branches and helpers into a store; all of it, or nothing. Of one that
-    is there, what is new."""
+    """Puts a session with its branches and helpers into a store, all of it or nothing; of a
+    stored one, the new part."""
     work = _TranscriptImport(store, known or ImportedSessions(store), pricing or Pricing(store))
     try:
         main = work.all(transcript)
@@ -326,8 +326,8 @@ class _TranscriptImport:
     def _continued(
         self, transcript: Transcript, messages: Sequence[Message]
     ) -> _StoredBranch | None:
-        """The session in the store that begins with these messages or is their beginning, with
-        those added that it lacks; None if there is none."""
+        """The stored session that begins with these messages or is their beginning, with the
+        missing ones added; None if there is none."""
         rows = self._there.of(transcript)
         prints = fingerprints(messages) if rows else []
         for row in rows:
@@ -415,7 +415,7 @@ def _latest(messages: Sequence[Message]) -> datetime | None:
 
 
 def fingerprints(messages: Sequence[Message]) -> list[str]:
-    """A digest of the role and content of each message, whatever ids its calls have."""
+    """A digest of the role and content of each message, independent of the ids of its calls."""
     numbers: dict[str, str] = {}
 
     def numbered(block: Block) -> Block:
@@ -439,8 +439,8 @@ def digest_of(messages: Sequence[Message]) -> str:
 def _timed(
     transcript: Transcript, messages: Sequence[Message], copied: int
 ) -> tuple[list[Message], datetime]:
-    """The messages with times, and when the session begins: what a branch has from its parent
-    lies before that, what is its own does not."""
+    """The messages with times, and the beginning of the session: messages copied from its parent
+    lie before that, its own do not."""
     time = transcript.created_at or datetime.now(UTC)
     timed: list[Message] = []
     begun = time
@@ -514,7 +514,7 @@ class Counts(msgspec.Struct):
 
 
 class SessionImporter:
-    """Takes what is found in files, one after another, and puts it into a store."""
+    """Puts the sessions and requests that are found in files into a store, one after another."""
 
     def __init__(self, store: Store, new_ids: bool = False, provider: str | None = None) -> None:
         self.store = store
@@ -528,7 +528,7 @@ class SessionImporter:
         self._prices: Pricing | None = None
 
     def take(self, found: Found | None) -> str | None:
-        """Take one thing; gives what is wrong with it, or with the session that it ends."""
+        """Takes one of them; returns the error of it, or of the session that it ends."""
         ended = self.finish() if isinstance(found, SessionLine | Exchange) else None
         failed = self._tried(lambda: self._take(found))
         return "; ".join(problem for problem in (ended, failed) if problem) or None
@@ -655,7 +655,7 @@ class SessionImporter:
             try:
                 self.store.append(arrival.id, messages, provider_ids=provider_ids)
             except InterlinguaError:
-                self._open, arrival.skip = arrival, True  # and what is still to come of it
+                self._open, arrival.skip = arrival, True  # and the rest of it
                 with suppress(StoreError):
                     self.store.delete_session(arrival.id)
                 raise

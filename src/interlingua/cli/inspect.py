@@ -1,4 +1,4 @@
-"""`interlingua inspect`: a conversation for people to read, whatever format it is in."""
+"""`interlingua inspect`: a conversation in any format, for people to read."""
 
 from __future__ import annotations
 

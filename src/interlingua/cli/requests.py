@@ -1,4 +1,4 @@
-"""`interlingua requests`: what passed the gateway, as it is in the store."""
+"""`interlingua requests`: the stored log of the gateway's requests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 PREFIX = "req_"
 PAGE = 200
 SECONDS = 0.5
-"""Between two looks at what is new."""
+"""Seconds between two looks for new requests."""
 HELP = "The gateway's requests, newest first; with an ID, one request, its losses and attempts."
 Names = dict[str | None, str]
 

@@ -49,7 +49,7 @@ def known_format(name: str, option: str) -> str:
 
 
 def pick_session(name: str, home: Path | None, format: str | None) -> Found:
-    """The session that is meant; what was passed over while looking for it is complained of."""
+    """The session with this name; prints what was skipped in the search."""
     from interlingua.transcripts.sessions import pick
 
     skipped: list[Skipped] = []

@@ -157,7 +157,7 @@ def usages(
 
 
 def _forked_at(store: Store, session_id: str) -> datetime | None:
-    """The time of a fork; None for a session that is none, or if its parent is gone."""
+    """The time of a fork; None for a session that is not a fork, or if its parent is gone."""
     try:
         row = store.session(session_id)
         if row.parent_id is None:

@@ -177,7 +177,7 @@ def put_json(value: Any) -> None:
 
 
 def put(data: bytes) -> None:
-    """Data as it is to a file or a pipe, and without control characters to a terminal."""
+    """Writes data unchanged to a file or a pipe, and without control characters to a terminal."""
     if on_terminal():
         click.echo(_harmless(data.decode(errors="backslashreplace")), nl=False)
     else:
@@ -187,7 +187,7 @@ def put(data: bytes) -> None:
 
 
 def _harmless(json: str) -> str:
-    """The same JSON; what is not printable as an escape."""
+    """The same JSON; unprintable characters as escapes."""
     return "".join(char if char.isprintable() or char == "\n" else _escape(char) for char in json)
 
 
@@ -213,7 +213,7 @@ class Progress:
         self._is_visible = False
 
     def __call__(self, done: int, rows: int = 1) -> None:
-        """Takes what was done since the last call, in units of the total, and in rows."""
+        """Adds progress since the last call, in units of the total, and in rows."""
         self._done += done
         self._rows += rows
         now = time.monotonic()
@@ -257,7 +257,7 @@ def duration(seconds: float) -> str:
 def progress(
     label: str, total: int, quiet: bool = False, unit: str | None = None
 ) -> Iterator[Callable[..., None]]:
-    """Progress on a terminal, silence elsewhere; gives a function that takes what was done."""
+    """Progress on a terminal, silence elsewhere; yields a function that adds progress."""
     if quiet or not sys.stderr.isatty():
         yield lambda done, rows=1: None
         return

@@ -168,7 +168,8 @@ def command() -> None:
 
 
 class Row(NamedTuple):
-    """One session of the list. `cost` is what is known of it, `unpriced` counts answers without."""
+    """One session of the list. `cost` is the known part of its cost, `unpriced` counts answers
+    without a price."""
 
     found: Found
     overview: Overview
@@ -233,7 +234,7 @@ def list_(
 def _found(
     home: Path | None, formats: tuple[str, ...], since: datetime | None, skipped: list[Skipped]
 ) -> list[Found]:
-    """The sessions; what is passed over is complained of."""
+    """The sessions; prints what was skipped."""
     from interlingua.transcripts.sessions import here
 
     for name in formats:

@@ -197,7 +197,7 @@ class OpenReply(NamedTuple):
                 adapter = self.prepared.answer_adapter
                 return response if adapter is None else adapter.response(response)
             failed = self.refusal(response.error)
-        raise failed  # outside, since a `ReadError` knows what it read
+        raise failed  # outside, since a `ReadError` has its own input
 
 
 class Asker:
@@ -258,7 +258,7 @@ class Asker:
         )
 
     def ended(self, call_id: str) -> None:
-        """Forget what was fetched for a call."""
+        """Forgets the media that were fetched for a call."""
         self._fetched.pop(call_id, None)
 
     async def close(self) -> None:

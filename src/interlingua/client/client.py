@@ -147,7 +147,7 @@ class AsyncClient:
             raise no_attribute(self, name)
 
     async def close(self) -> None:
-        """Cancel what is under way and close every connection."""
+        """Cancels the calls under way and closes every connection."""
         self.cancel()
         await self.asker.close()
 

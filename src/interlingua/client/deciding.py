@@ -131,7 +131,7 @@ def _wire(body: bytes) -> Wire:
 
 
 async def decided(asker: Asker, request: DecisionRequest, target: Target, clock: Clock) -> Decided:
-    """The same for clients in Python, with what it cost."""
+    """The same for clients in Python, with its cost."""
     place = place_of(target)
     report = Report(target.dialect.name if place is None else place.form.name)
     decisions, _, _ = await ask(asker, request, target, clock, report=report)

@@ -110,7 +110,7 @@ def _wire(form: Form, body: bytes) -> EmbedWire:
 
 
 async def embedded(asker: Asker, request: EmbedRequest, target: Target, clock: Clock) -> Embedded:
-    """The same for clients in Python, with what it cost."""
+    """The same for clients in Python, with its cost."""
     embeddings, report, _, _ = await ask(asker, request, target, clock)
     usage = with_cost(embeddings.usage, target.model)
     return Embedded(embeddings.vectors, target.model, report, usage)

@@ -121,7 +121,7 @@ class ContextOverflowError(CallError):
 
 
 class InvalidRequestError(CallError):
-    """The provider refuses the request as it is."""
+    """The provider refuses the request; sending it again would not help."""
 
     kind = ErrorKind.INVALID_REQUEST
 

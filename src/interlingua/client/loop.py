@@ -183,7 +183,7 @@ class _ToolRunner:
             async with self._room:
                 output = await self._run(call)
             return _result(call, output)
-        except Exception as error:  # the model gets a result whatever a tool does
+        except Exception as error:  # the model gets a result, even if a tool fails
             return _failed(call, f"{type(error).__name__}: {error}")
 
     def _problem(self, call: ToolUseBlock) -> str | None:

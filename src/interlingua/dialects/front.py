@@ -2,8 +2,8 @@
 A dialect that can be served has a module `front` with a `FRONT` in it.
 
 Hosts may serve a dialect under paths of their own, and wrap it: Bedrock's `invoke` around the
-Messages API, Vertex's `rawPredict`. A gateway takes the wrapping off what clients send, and puts it
-around what they get.
+Messages API, Vertex's `rawPredict`. A gateway unwraps the requests of such clients, and wraps their
+answers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class WrappingError(ValueError):
-    """A body is not what its path takes."""
+    """A body does not have the form that its path takes."""
 
 
 class Opened(NamedTuple):
@@ -69,12 +69,12 @@ class Wrapping:
     stream_type: str | None = None
     """The content type of its streams, where they are wrapped."""
     passes: bool = True
-    """Whether a body may go as it is to a provider of the dialect."""
+    """Whether a body may be sent unchanged to a provider of the dialect."""
     names_model: bool = False
     """Whether an unwrapped body has the model and stream that the path has."""
 
     def open(self, body: bytes, headers: Headers, path: RequestPath) -> Opened:
-        """`WrappingError` for a body that is no request."""
+        """Unwraps a request; `WrappingError` for a body that is not a request."""
         return Opened(body, headers)
 
     def stream(self) -> StreamWrapper:
@@ -342,7 +342,7 @@ class PlainRequest(Protocol):
 
 
 def facts_beside(code: str | None, facts: Mapping[str, str]) -> Wire:
-    """An error with a code of its own: what is known besides stands beside its message."""
+    """An error with a code of its own: other known facts are beside its message."""
     return dict(facts)
 
 
@@ -356,7 +356,7 @@ def as_it_is(body: bytes) -> bytes:
 
 
 class Front(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """One dialect as it is served."""
+    """One dialect as a gateway serves it."""
 
     dialect: str
     provider: str

@@ -132,7 +132,7 @@ class Counts(NamedTuple):
     def read(
         self, wire: Wire, dialect: str, preserved: Preserved | None = None
     ) -> tuple[Usage, tuple[Diagnostic, ...]]:
-        """The counts as disjoint ones; what is no count stays where it is."""
+        """The counts as disjoint ones; values that are not counts are preserved in place."""
         preserved = Preserved() if preserved is None else preserved
         if not preserved.spelling and (plain := self.quick(wire, dialect)) is not None:
             return plain, ()
@@ -291,7 +291,7 @@ class Counts(NamedTuple):
         return total + (count(rest.get(self.tools)) or 0)
 
     def _is_cached(self, key: str, usage: Usage) -> bool:
-        """Whether all that is known of the prompt is what came from the cache."""
+        """Whether the cached part is all that is known of the prompt."""
         return key == self.prompt and usage.input_tokens is None
 
 

@@ -398,8 +398,9 @@ _SHAPES = {"top": "message", "string": "error", "detail": "detail"}
 
 
 def _as_now(own_raw: Wire, error: ProviderError) -> Wire:
-    """What was kept, in the words of now. Those of before were `shape` in Chat Completions, `flat`
-    and `status` in Responses, and what the wire did without was not kept beside most of them."""
+    """Preserved members in their present words. Earlier versions had `shape` in Chat
+    Completions, `flat` and `status` in Responses, and did not record most of the wire's absent
+    members."""
     spelling = spelling_in(own_raw)
     text = spelling.get("flat") or _SHAPES.get(spelling.get("shape", ""))
     if text is None:

@@ -389,8 +389,8 @@ def _write_counts(usage: Usage, dialect: str, words: Counts, recorder: LossRecor
 
 
 def _still_says(usage: Usage, wire: Wire, dialect: str, words: Counts) -> bool:
-    """Whether counts that contradict each other are still those of the usage; what stands beside
-    them is no part of that."""
+    """Whether contradictory counts still belong to the usage, apart from the members beside
+    them."""
     said = read_usage(wire, dialect, words)[0]
     beside = {name: getattr(usage, name) for name in ("service_tier", *words.beside)}
     return said.replace(**beside) == usage

@@ -388,7 +388,7 @@ def _sources(dialect: Dialect) -> list[str]:
 
 
 def _examples(name: str) -> list[str]:
-    """A request that is written and one that is converted, each with what is printed."""
+    """A request that is written and one that is converted, each with its output."""
     model = MODELS.get(name, "model")
     options = Options(max_output_tokens=200, seed=7)
     request = Request((Message.user("What is the capital of Mongolia?"),), model, options=options)

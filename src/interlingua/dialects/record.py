@@ -47,8 +47,8 @@ class Breakpoint(NamedTuple):
 
 
 BreakpointIn = Callable[[Message, Cache], Breakpoint | None]
-"""The breakpoint at the end of a message, in the last part of its turn; None where what is written
-for the message differs in more than that."""
+"""The breakpoint at the end of a message, in the last part of its turn; None if it changes more
+of the message's written form."""
 
 
 class Counting(NamedTuple):
@@ -59,7 +59,7 @@ class Counting(NamedTuple):
     without: frozenset[str] = frozenset()
     """Members of a request that a count does not take."""
     wrapped: Callable[[Wire, str], Wire] | None = None
-    """The request as it is sent, with the model's name, where that is not the request itself."""
+    """The request that is sent, with the model's name; None if it is the request itself."""
 
 
 class HostVariant(Protocol):
@@ -281,7 +281,8 @@ class Dialect:
         return read
 
     def read_without(self, wire: Wire, model: str | None, stream: bool | None) -> Request:
-        """A request whose list of messages is empty, as it is with messages of `read_more`."""
+        """A request whose list of messages is empty, with messages of `read_more` in their
+        place."""
         module = import_module(self._module("request"))
         read = getattr(module, "read_without", None)
         return self.read_parsed(wire, model, stream) if read is None else read(wire)

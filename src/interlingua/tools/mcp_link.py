@@ -197,7 +197,7 @@ class Link:
                 return
             except SubscriptionLost:
                 await asyncio.sleep(FIRST_WAIT)
-                self._refresh.set()  # what was missed; and it fails if the server is gone
+                self._refresh.set()  # of missed changes; and it fails if the server is gone
 
 
 class _WatchedStream:

@@ -48,7 +48,8 @@ _SAY_NOTHING = frozenset(
 
 
 def adapt_schema(tool: str, schema: Any) -> tuple[JsonObject, list[str]]:
-    """The schema in the subset, and the changes. Raises a SchemaError if there is none."""
+    """The schema in the subset, and the changes. Raises a SchemaError if the subset cannot
+    express it."""
     adapter = _Adapter(schema)
     try:
         adapted = adapter.schema(schema, "$", ())
@@ -181,7 +182,7 @@ def _problem(keyword: str, value: Any) -> str | None:
 
 
 def _resolve(root: Any, ref: Any) -> Any:
-    """The target of a JSON pointer inside the schema; None if there is none. Nothing is fetched."""
+    """The target of a JSON pointer inside the schema, or None. Nothing is fetched."""
     if not isinstance(ref, str) or not ref.startswith("#"):
         return None
     here = root

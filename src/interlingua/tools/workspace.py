@@ -33,7 +33,7 @@ _DEVICES = frozenset(
 
 
 class Workspace:
-    """`root` must exist. It is the only path that is taken as it is."""
+    """`root` must exist. It is the only path that is not checked."""
 
     def __init__(self, root: str | PathLike[str]) -> None:
         self.root = Path(root).resolve()

@@ -183,7 +183,7 @@ def _subagents(steps: list[Any]) -> Iterator[SubAgent]:
 
 
 def _usage(metrics: Any) -> Usage | None:
-    """The prompt's count includes what was cached."""
+    """The prompt's count includes cached tokens."""
     if not isinstance(metrics, dict):
         return None
     prompt, cached = as_count(metrics.get("prompt_tokens")), as_count(metrics.get("cached_tokens"))
@@ -347,7 +347,8 @@ def _result(message: Message) -> Row:
 
 
 def _with_rest(step: Row, message: Message | None) -> Row:
-    """A step with what was read beside its fields; an observation only if it still is that one."""
+    """A step with the members that were read beside its fields; an observation only if it is
+    unchanged."""
     raw = message.metadata.provider_raw if message is not None else None
     rest = raw.get(NAME) if raw else None
     if not isinstance(rest, dict):

@@ -301,7 +301,7 @@ def title(row: SessionRow) -> str:
 
 
 def markdown(row: SessionRow, messages: Iterable[Message]) -> Iterator[str]:
-    """A session as Markdown, piece by piece: what people wrote as it is, data in fences."""
+    """A session as Markdown, piece by piece: text of people unchanged, data in fences."""
     yield f"# {_line(title(row))}\n\n"
     facts = [f"session `{row.id}`", plural(row.message_count, "message"), minute(row.created_at)]
     if row.active_model:

@@ -93,8 +93,8 @@ class Line(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class LinesFile:
-    """One file of JSON Lines, read once from its beginning to its end. What it is read into is kept
-    as a whole, so that a session may have no more lines and bytes than `most`."""
+    """One file of JSON Lines, read once from its beginning to its end. Its contents are held in
+    memory, so that a session may have no more lines and bytes than `most`."""
 
     most: tuple[int | None, float] = (MOST_ROWS, LARGEST)
 

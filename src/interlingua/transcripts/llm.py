@@ -211,7 +211,7 @@ def _file(row: Row) -> Block:
 
 
 def _usage(turn: Row) -> Usage:
-    """The count of the prompt includes what was cached."""
+    """The count of the prompt includes cached tokens."""
     details = _decoded(turn["token_details"])
     cached = _detail(details, "prompt_tokens_details", "cached_tokens")
     return usage_with(

@@ -70,7 +70,7 @@ def note_for(
     before: Sequence[Message] = (),
     after: Sequence[Message] = (),
 ) -> dict[str, Any] | None:
-    """The note to keep beside what is read again as `shown`; None if that is all there is.
+    """The note for a message that is read again as `shown`; None if nothing is missing then.
     Without a message, what is shown was only added for the tool's sake. `before` and `after` are
     messages that could not be shown at all."""
     note: dict[str, Any] = {"of": shown.content_digest()}
@@ -185,7 +185,7 @@ class RetoldMessage(NamedTuple):
     after: tuple[Message, ...] = ()
 
     def note(self, *shown: Message) -> dict[str, Any] | None:
-        """The note to keep beside what is read again as one message."""
+        """The note for a message that is read again as one message."""
         if len(shown) != 1:
             return None
         return note_for(self.original, shown[0], self.before, self.after)

@@ -197,7 +197,7 @@ def call_id(name: str, protocol: str | None) -> str:
 
 
 def write_blocks(message: Message) -> list[dict[str, Any]]:
-    """The blocks of a message as pi has them; what it has not is left to the note beside it."""
+    """The blocks of a message in pi's form; other content is left to the note beside it."""
     items = _items(message) if message.metadata.protocol == RESPONSES else {}
     written = (_write_block(block, items) for block in message.content)
     return [part for part in written if part is not None]
@@ -351,7 +351,8 @@ class _Session:
                 self.report.add("dropped", f"line {line.number}", reason)
 
     def _first_preserved(self, value: dict[str, Any], places: dict[Any, int], at: int) -> int:
-        """The first message that is still sent; an entry that is no message stands for the next."""
+        """The first message that is still sent; an entry that is not a message stands for the
+        next."""
         name = as_text(value.get("firstKeptEntryId"))
         if name in places:
             return places[name]
@@ -489,7 +490,7 @@ _NO_COST = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0
 
 
 def write_file(transcript: Transcript, name: str) -> Draft:
-    """A session of its own; pi knows all dialects, so an answer keeps what its API signed."""
+    """A session of its own; pi has all dialects, so an answer keeps its API's signatures."""
     report = Report(NAME)
     entries = _Entries(transcript)
     header = {"type": "session", "version": VERSION, "id": session_uuid(transcript)}

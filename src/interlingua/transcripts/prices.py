@@ -23,8 +23,8 @@ class Prices:
         self.prices = with_own_version(self.table).version
 
     def __call__(self, answers: Iterable[Answer]) -> tuple[Decimal | None, int]:
-        """The sum, and how many have no known price, or only for a part of what they used. None
-        where nothing is known."""
+        """The sum, and the number of answers without a known price, or with one for a part of
+        their usage only. None if nothing is known."""
         costs, noted, known, unpriced = Costs(self.table), Decimal(0), 0, 0
         for answer in answers:
             usage = answer.usage

@@ -325,7 +325,7 @@ def _elements(file: LinesFile) -> Iterator[RowPosition]:
 
 
 def whole_value(data: bytes, report: Report) -> Any:
-    """The one JSON value of a file; of one that is cut or garbled, what stands before that."""
+    """The one JSON value of a file; of a truncated or garbled one, the part before the error."""
     try:
         return msgspec.json.decode(data)
     except NOT_JSON as error:

@@ -120,7 +120,7 @@ def _call_with_object(call: dict[str, Any]) -> dict[str, Any]:
     try:
         arguments = msgspec.json.decode(function["arguments"])
     except NOT_JSON:
-        return call  # a model wrote what is no JSON: it stays the text it was
+        return call  # the model's arguments are not JSON: they stay text
     return {**call, "function": {**function, "arguments": arguments}}
 
 
@@ -267,7 +267,7 @@ def _pictures(images: Any) -> deque[str]:
 
 
 def _tools(text: Any, report: Report) -> list[Row]:
-    """The tools of a row: JSON text, in the API's form or without what is around a function."""
+    """The tools of a row: JSON text, in the API's form or without the object around a function."""
     try:
         tools = msgspec.json.decode(text) if isinstance(text, str) and text.strip() else text
     except NOT_JSON as error:
@@ -335,7 +335,7 @@ def _decoded_arguments(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except NOT_JSON:
-        return text  # a model wrote what is no JSON: it stays the text it was
+        return text  # the model's arguments are not JSON: they stay text
 
 
 def _text(content: Any, pictures: list[str], report: Report) -> str:

@@ -67,7 +67,7 @@ def known(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def encodable(text: str) -> str:
-    """The text with lone surrogates spelled out; a file's name that is no UTF-8 has some."""
+    """The text with lone surrogates escaped; file names that are not UTF-8 have some."""
     return text.encode(errors="backslashreplace").decode()
 
 
@@ -93,7 +93,7 @@ def from_millis(count: Any) -> datetime | None:
 
 
 def seconds(count: Any) -> float | None:
-    """Seconds since 1970 as a file's time; None for anything that is no time."""
+    """Seconds since 1970 as a file's time; None for anything that is not a time."""
     time = from_millis(count * 1000 if type(count) in (int, float) else None)
     return None if time is None else time.timestamp()
 

@@ -100,7 +100,7 @@ def one_or_more(view: str, plain: Any) -> Iterator[Fields]:
 
 
 class Fields:
-    """One object of the wire: fields are taken out of it, what is left over is preserved."""
+    """One object of the wire: fields are taken out of it, and the rest is preserved."""
 
     def __init__(self, view: str, plain: Any, path: str) -> None:
         self.view = view
@@ -179,7 +179,7 @@ class Fields:
         return None if plain is None else Fields(self.view, plain, self.place(name))
 
     def within(self, name: str) -> Fields:
-        """The object in a field; what is left over in it is preserved with the rest."""
+        """The object in a field; its other members are preserved with the rest."""
         self.inside[name] = Fields(self.view, self.require(name, dict), self.place(name))
         return self.inside[name]
 
@@ -191,7 +191,7 @@ class Fields:
         return self.within(name).left
 
     def raw(self, **form: Any) -> Raw | None:
-        """The `raw` to preserve: what is left over, and spelling that is not None."""
+        """The `raw` to preserve: the remaining members, and spelling that is not None."""
         preserved = self._preserved()
         preserved.spelling.update(present(**form))
         return preserved.raw(self.view)
@@ -224,7 +224,7 @@ def with_rest(view: str, raw: Raw | None, out: JsonObject) -> JsonObject:
 
 
 def _usable(form: JsonObject, out: JsonObject) -> JsonObject:
-    """Spelling of objects that are still there: what is preserved may be outdated."""
+    """Spelling of objects that still exist: preserved spelling may be outdated."""
     spelled, inside = form.get("spelled"), form.get("inside")
     usable: JsonObject = {"spelled": spelled} if isinstance(spelled, dict) else {}
     if isinstance(inside, dict):

@@ -261,8 +261,8 @@ def _is_result(item: Any) -> bool:
 
 
 def write_block(block: Block, path: str, account: Account) -> Any:
-    """A standard block, or the provider's where it was that; None for what has none. Calls that a
-    client runs are written by the message."""
+    """A standard block, or the provider's if it was read from one; None for a block without
+    either. Calls that a client runs are written by the message."""
     form = spelling_of(NAME, block.raw)
     if isinstance(block, MediaBlock):
         return _write_media(block, form, path, account)

@@ -222,7 +222,8 @@ class Draft:
 
 
 class _Missing:
-    """Compares a message with what it reads as; `first` of all that were made of it."""
+    """Compares a message with the result of reading it back; `first` of all that were made of
+    it."""
 
     def __init__(self, account: Account, first: bool) -> None:
         self.account = account

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Objects(list[Any]):
-    """Message objects of a library, and in `report` what they could not hold."""
+    """Message objects of a library, with a `report` of what they could not hold."""
 
     def __init__(self, items: Iterable[Any], report: Report) -> None:
         super().__init__(items)
@@ -38,7 +38,7 @@ class Library(NamedTuple):
 
 
 def plain_of(data: Any) -> Any:
-    """JSON of objects that are some library's or SDK's; anything else as it is."""
+    """JSON of objects of a library or SDK; anything else unchanged."""
     library = _library_of(data)
     if library is not None:
         return library.dump(_listed(data))

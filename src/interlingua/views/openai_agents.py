@@ -105,7 +105,7 @@ def _opened_thinking(block: ThinkingBlock, own: JsonObject) -> Block:
             ThinkingBlock(text="", signature=None),
         ) if not more and id is None:
             return RedactedThinkingBlock(text, raw=_raw_of_view(rest, "anthropic"))
-    return block.replace(raw=_raw_of_view(own, "anthropic"))  # all of it stays as it is
+    return block.replace(raw=_raw_of_view(own, "anthropic"))  # all of it is preserved
 
 
 def _without(data: JsonObject, name: str) -> JsonObject:

@@ -86,7 +86,7 @@ def read(plain: Any) -> tuple[Message, ...]:
 
 
 def message_from_param(plain: Any, path: str = "$") -> Message:
-    """A message as it stands in a request."""
+    """A message of a request."""
     fields = Fields(NAME, plain, path)
     role = fields.word("role", ROLES)
     _refuse_misplaced(fields, role)
@@ -194,7 +194,7 @@ def _answer(plain: JsonObject, path: str) -> Message:
 
 
 def usage_from_openai(plain: Any, path: str = "$") -> Usage | None:
-    """Counts in which the prompt includes what was cached, as counts that are disjoint."""
+    """Disjoint counts, from counts in which the prompt includes cached tokens."""
     if plain is None:
         return None
     fields = Fields(NAME, plain, path)
@@ -225,7 +225,7 @@ def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
 
 
 def message_to_param(message: Message) -> Written:
-    """One message; its wire is None for a tool message that answers nothing."""
+    """One message; its wire is None for a tool message without a call."""
     report = Report(NAME)
     wire = write_message(message, "$", report)
     return Written(wire[0] if wire else None, report)

@@ -195,7 +195,7 @@ _DATA: dict[str, type[Any]] = {
 
 
 def as_base64(data: bytes | str) -> str:
-    """Inline data as base64 text. Bytes that are base64 already stay what they are: no picture,
+    """Inline data as base64 text. Bytes that are base64 already are not changed: no picture,
     recording or document is made of that alphabet alone."""
     if isinstance(data, str):
         return data

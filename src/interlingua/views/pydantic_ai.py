@@ -367,7 +367,7 @@ _CITED = ("kind", "url", "document_id", "title")
 
 
 def _read_citation(plain: Any) -> Citation | None:
-    """One source with at most one excerpt; anything richer stays as it is."""
+    """One source with at most one excerpt; anything richer is preserved."""
     rest = dict(plain) if isinstance(plain, dict) else {}
     match rest.pop("sources", None):
         case [{"kind": "web", "url": str(url)} as cited]:
@@ -569,7 +569,7 @@ COUNTS: dict[str, str] = {
     "cache_write_tokens": "cache_creation_input_tokens",
     "output_reasoning_tokens": "reasoning_tokens",
 }
-"""Beside `input_tokens`, which counts what was read from a cache or written to one as well."""
+"""Beside `input_tokens`, which includes tokens that were read from a cache or written to one."""
 INSTRUCTIONS = "instructions"
 
 

@@ -83,8 +83,8 @@ class AsyncChat:
         self.report: Report | None = None
         """The losses of the last request; None before the first."""
         self.leaving = False
-        """Set before the work is cancelled because the program ends: then what is under way is
-        broken off, to be resumed by another one, and not cancelled."""
+        """Set before the work is cancelled because the program ends: then the turn is broken
+        off, to be resumed by another program, and not cancelled."""
         self.depth = 0
         """The number of planners above it: 0 unless it talks for a worker."""
         self._workers = 0
@@ -284,7 +284,7 @@ class AsyncChat:
     async def _results(
         self, turn: AsyncTurn, open: dict[str, str]
     ) -> AsyncGenerator[ToolResultBlock, None]:
-        """Each result is stored when it is there, whatever the other calls still do."""
+        """Each result is stored when it is there, while other calls may still run."""
         if self.dispatcher is None:
             return
         calls = [c for message in turn.answers for c in message.tool_calls if c.id in open]

@@ -78,7 +78,7 @@ class DelegateError(InterlinguaError):
 
 
 class BudgetError(InterlinguaError):
-    """A worker has spent what it was allowed to."""
+    """A worker has used up its budget."""
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,8 @@ def list_files(input: dict[str, Any], run: ToolRun) -> str:
 
 def _folders(workspace: Workspace, names: list[str], shown: str) -> Iterator[tuple[str, list[str]]]:
     """Each folder from there on, relative to it, and the files in it. Folders are opened step by
-    step, and looked into by what was opened: one that becomes a link meanwhile leads nowhere."""
+    step, each relative to the open one before: a folder that becomes a link meanwhile leads
+    nowhere."""
     if not _STEPWISE:
         raise WorkspaceError(shown, "this system cannot list without following links", "link")
     start = _opened(workspace, names, shown)
@@ -283,5 +284,5 @@ def _mode_of(name: str, folder: int, shown: str) -> int:
 
 
 def _workspace(run: ToolRun) -> Workspace:
-    assert run.workspace is not None  # the dispatcher runs no such tool without one
+    assert run.workspace is not None  # the dispatcher does not run such a tool without one
     return run.workspace

@@ -43,7 +43,7 @@ _NAMES = uuid.UUID("5f0a7a54-7c1f-4d9e-9c50-1d8a4a0f4b1e")
 
 
 def new_message_id(task_id: str, key: str | None = None) -> str:
-    """For a message of a queue; the same key gives the same id, and so the same message."""
+    """The id for a message of a queue; the same key gives the same id, and so the same message."""
     return str(uuid.uuid4() if key is None else uuid.uuid5(_NAMES, f"{task_id}/{key}"))
 
 
@@ -132,7 +132,7 @@ class TaskCore:
         return stored
 
     def queue(self, message: Message, message_id: str | None = None) -> Effects[str]:
-        """A message that waits for its turn; gives its id."""
+        """Queues a message; returns its id."""
         id = message_id or new_message_id(self.id)
         done = yield from queue(self.id, message, id)
         self.row = done.task
@@ -154,7 +154,7 @@ class TaskCore:
         yield from self.take_over(running)
 
     def take_over(self, running: bool) -> Effects[None]:
-        """The task was claimed already: see what is there."""
+        """Continues a task that is claimed already."""
         self._first = []
         yield from self.session.reload()
         yield from self.session.interrupted()

@@ -101,7 +101,7 @@ def _post(result: ToolResultBlock, message: Message, call: ToolUseBlock | None) 
 
 
 def text_of(result: ToolResultBlock) -> str:
-    """A result as people and models read it; what is no text is named."""
+    """A result as text for people and models; other content is named."""
     parts = [
         block.text if isinstance(block, TextBlock) else f"[{block.__struct_config__.tag}]"
         for block in result.content

@@ -116,7 +116,7 @@ class Runner:
             self._work.cancel()
 
     def leave(self) -> None:
-        """The program ends: what is under way can be resumed."""
+        """The program ends: the turn under way can be resumed."""
         self.chat.leaving = True
         self.stop()
 

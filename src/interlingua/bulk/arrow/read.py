@@ -76,7 +76,7 @@ def _loss(*row: Any) -> Loss:
 
 
 def _each(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Batches of conversations, whatever they came in."""
+    """Batches of conversations, from any input."""
     for table in [batches] if isinstance(batches, (pa.RecordBatch, pa.Table)) else batches:
         _require_known(table.schema)
         yield from [table] if isinstance(table, pa.RecordBatch) else table.to_batches()
@@ -109,7 +109,7 @@ def _settled(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 
 def _cells(column: pa.Array, field: pa.Field) -> list[Any]:
-    """Times as microseconds, JSON as bytes, all else as it is."""
+    """Times as microseconds, JSON as bytes, all else unchanged."""
     if column.null_count == len(column):
         return [None] * len(column)
     if field.type == schema.TIME:

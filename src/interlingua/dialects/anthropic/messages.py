@@ -495,7 +495,8 @@ def _read_bare(turn: Any) -> Message:
 
 
 def _read_blank(turn: Wire, content: Any, preserved: Preserved) -> tuple[Block, ...]:
-    """Content that is no list of parts: a string, or nothing in one of its spellings."""
+    """Reads content that is not a list of parts: a string, or one of the spellings of no
+    content."""
     if type(content) is str:
         preserved.spelling["content"] = "string"
         return (TextBlock(content),) if content else ()
@@ -722,7 +723,7 @@ class _Turns(Turns, kw_only=True):
             restore_raw(self.turns[-1], message, {NAME: own_raw}, self.recorder)
 
     def _add_changes(self, message: Message, parts: list[Wire]) -> None:
-        """A system turn with what it changes: it stands alone."""
+        """Adds a system turn with its changes: never joined with another turn."""
         report_speaker(message, self.recorder)
         keys, raw = self.changes.keys(message), message.metadata.provider_raw
         spelling = spelling_of(NAME, raw)

@@ -164,7 +164,7 @@ def _write_output(options: Any, recorder: LossRecorder) -> Wire:
 def _write_format(options: Any, config: Wire, recorder: LossRecorder) -> None:
     response_format: ResponseFormat = options.response_format
     if same(response_format, ResponseFormat()):
-        return  # text is what it gives anyway
+        return  # text is the default
     if response_format.kind != "json_schema":
         recorder.lost(options, "response_format", _NO_SCHEMA)
         return

@@ -357,7 +357,8 @@ _DIAGNOSIS = "metadata.cache_diagnosis"
 _MISSED = frozenset({"model_changed", "system_changed", "tools_changed", "messages_changed"})
 
 
-# -- what was removed from the input --------------------------------------------------------------
+# -- transformations of the input
+# -------------------------------------------------------------------
 
 _CHANGED = Transformations(
     NAME,

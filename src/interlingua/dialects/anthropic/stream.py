@@ -80,7 +80,8 @@ _BLANKS: dict[str, Wire] = {
 _TEXT, _THINKING, _COMPACTION, _INPUT = tables.PIECES.values()
 
 
-# -- what is put together on the way --------------------------------------------------------------
+# -- assembly
+# ---------------------------------------------------------------------------------------
 
 
 class Part(OpenPart):

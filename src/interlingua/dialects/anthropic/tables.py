@@ -145,7 +145,7 @@ HOSTED_TOOLS = re.compile(
 )
 
 PROGRAM = "code_execution_20250825"
-"""The tool whose code may call others, as it is written where nothing else is known."""
+"""The tool whose code may call others, for calls with an unknown one."""
 PROGRAMS = re.compile(r"code_execution_\d{8}")
 
 SOURCES: dict[str, tuple[str, str]] = {

@@ -49,8 +49,8 @@ ASSISTANT = Scope("assistant", tables.HOLDS["assistant"], is_models=True)
 ANSWER = Scope("answer", None, is_models=True)
 
 READERS: dict[str, Callable[[Wire, Scope], Block]] = {}
-"""By the wire's type, filled by `messages.py`; what is not in it is unknown, or a hosted tool's
-result (`*_tool_result`)."""
+"""By the wire's type, filled by `messages.py`; other types are unknown parts, or results of
+hosted tools (`*_tool_result`)."""
 Writer = Callable[[Any, Scope, LossRecorder], Wire | None]
 WRITERS: BlockWriters[Writer] = BlockWriters({}, lambda block, _, recorder: recorder.dropped(block))
 """By the block's class; None for a block that was left out."""

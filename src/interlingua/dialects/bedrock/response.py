@@ -235,7 +235,7 @@ def _read(wire: Wire) -> Response:
 
 
 def read_answer(wire: Wire) -> Response:
-    """A response that is no error."""
+    """A response that is not an error."""
     preserved = Preserved()
     fields: Wire = {"protocol": NAME}
     preserved.mark_any_absent(wire, _NEEDED)

@@ -54,7 +54,8 @@ FRONT = Front(
 
 
 def as_v1(response: Response) -> Response:
-    """The answer as one of v1, whatever wrote it: with itself as the last turn of its history."""
+    """The answer in the form of v1, from any source: with itself as the last turn of its
+    history."""
     own = (response.raw or {}).get(NAME)
     own_raw = own if isinstance(own, dict) else {}
     form = own_raw.get(FORM, {})
@@ -101,7 +102,7 @@ class HistoryFiller(Filler):
 
 
 class V1Stream(StreamWrapper):
-    """Frames of v2, as lines of v1; those of v1 stay what they are."""
+    """Frames of v2 as lines of v1; those of v1 are not changed."""
 
     def __init__(self) -> None:
         self._decoder = sse.Decoder()

@@ -93,7 +93,7 @@ def _read(wire: Wire) -> Response:
 
 
 def read_answer(wire: Wire) -> Response:
-    """A response that is no error."""
+    """A response that is not an error."""
     preserved = Preserved()
     found: list[Diagnostic] = []
     id = preserved.take(wire, "id", str)

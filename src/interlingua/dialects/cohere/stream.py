@@ -344,7 +344,7 @@ class ResponseBuilder:
         return self._add(Part(PLAN, {"tool_plan": ""}, "tool_plan", ev.TextDelta), block)
 
     def open_call(self, index: int, start: Wire) -> tuple[Part, list[Event]]:
-        """A call that begins. What it has of its arguments is its first piece."""
+        """A call that begins; arguments in its start are its first piece."""
         function = start.get("function")
         wire = {**start, "function": dict(function if type(function) is dict else {})}
         first = wire["function"].get("arguments")

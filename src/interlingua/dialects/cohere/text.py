@@ -223,7 +223,7 @@ _WRITTEN = frozenset({"source", "title", "media_type", "raw"})
 
 
 def write_document(block: DocumentBlock, recorder: LossRecorder) -> Any:
-    """None for a document that is no text."""
+    """None for a document without text."""
     text = text_in(block, JOINER)
     if text is None:
         recorder.dropped(block, because("document_text_only"))

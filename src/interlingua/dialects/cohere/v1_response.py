@@ -169,7 +169,7 @@ class Stream:
         return events
 
     def _so_far(self, snapshot: Wire) -> Wire:
-        """The answer as the wire would have it whole: the last frame fills gaps only."""
+        """The complete answer so far, as one body: the last frame fills gaps only."""
         whole = {"text": "", **snapshot}
         if self._id is not None:
             whole["generation_id"] = self._id

@@ -302,7 +302,7 @@ def _source(chunks: list[Any], index: int | None) -> _Words:
 
 
 def _bare(chunk: Any) -> Any:
-    """A chunk without what its citations hold."""
+    """A chunk without the members that its citations hold."""
     found = _inside(chunk)
     if found is None:
         return chunk

@@ -176,7 +176,7 @@ def read_contents(contents: list[Any]) -> list[Message]:
 def _read_content(
     content: Any, at: int, before: str | None, calls: Calls, messages: list[Message]
 ) -> str | None:
-    """Add the messages of a content; gives the word for its role."""
+    """Adds the messages of a content; returns the word for its role."""
     if (
         type(content) is dict
         and len(content) == 2

@@ -99,7 +99,7 @@ class ForeignWriter(stream_writer.ForeignWriter):
         return [tuple.__new__(Frame, (None, encode_text(text).decode().join(open_block.cuts)))]
 
     def _block(self, event: Any) -> list[Frame]:
-        """Whatever concerns a block."""
+        """Handles every event of a block."""
         return [] if self._failed else self._queue(event.choice).push(event)
 
     # -- the end ----------------------------------------------------------------------------------

@@ -218,7 +218,7 @@ ERRORS: dict[str, tuple[ErrorKind, int]] = {
     "UNAVAILABLE": (ErrorKind.SERVER_ERROR, 503),
     "DEADLINE_EXCEEDED": (ErrorKind.NETWORK, 504),
 }
-"""A status word to what it means and the HTTP code it comes with."""
+"""The meaning of a status word, and its HTTP code."""
 STATUS_KINDS: dict[int, ErrorKind] = {
     **{code: kind for kind, code in reversed(ERRORS.values())},
     502: ErrorKind.SERVER_ERROR,

@@ -213,7 +213,7 @@ def _read(wire: Wire) -> Response:
 
 
 def read_interaction(wire: Wire) -> Response:
-    """A response that is no error body; also the assembled one of a stream."""
+    """A response that is not an error body; also the assembled one of a stream."""
     preserved, found = Preserved(), list[Diagnostic]()
     body = BODY.read(wire, preserved)
     message = _read_content(wire, preserved)

@@ -158,8 +158,8 @@ class ForeignWriter(PieceWriter):
         return [self._opening(open_block, step), *self._write_text(open_block, block.text)]
 
     def _open_call(self, event: ToolUseStart) -> list[Frame]:
-        """Free text has to be put into an object first, and of a hosted tool it is known at the end
-        only what it was asked."""
+        """Free text has to be put into an object first, and the input of a hosted tool is known
+        only at the end."""
         plain = event.call_type is None and event.executor == "client" and not self._is_old
         open_block = self._current = OpenBlock(event.index, _INPUT if plain else None)
         open_block.start = event
@@ -294,7 +294,7 @@ _PIECES_OF = {"text_annotation": "text", "thought_summary": THOUGHT, "thought_si
 
 
 class StreamReader:
-    """One stream. It is over with `interaction.completed`; what comes behind that is its last
+    """One stream. It ends with `interaction.completed`; anything after that belongs to its last
     frame."""
 
     def __init__(self) -> None:

@@ -106,7 +106,7 @@ class Field(NamedTuple):
     missing: Attrs | None = None
     """The attributes that the key's absence, and null, mean."""
     few: bool = False
-    """Its strings and booleans are a few words: what is read of each is remembered."""
+    """Its strings and booleans are a few words: the reading of each is cached."""
     kind: type | None = None
     """Attribute and wire are the same, of this JSON type: neither `read` nor `write` is called."""
     fits: Callable[[Any], bool] | None = None
@@ -114,7 +114,7 @@ class Field(NamedTuple):
     keys: tuple[str, ...] = ()
     """Keys that hang together: `read` and `write` deal with an object of those that are there."""
     table: Table | None = None
-    """For an object inside: what is in it."""
+    """For an object inside: its own table."""
     more: Callable[[Any], bool] | None = None
     """Whether an unusual spelling means more than the attributes: it is content then, and
     written back while they are unchanged."""

@@ -210,8 +210,8 @@ def fill(out: Wire, own_raw: Wire, fillers: Mapping[str, Any]) -> Wire:
 
 
 def restore(out: Wire, own_raw: Wire, fillers: Mapping[str, Any] = NOTHING) -> Wire:
-    """Add what was kept to a written object wherever a place is free: fields win. Then `fillers`,
-    as `fill` does."""
+    """Adds preserved members to a written object wherever a key is free: fields win. Then
+    `fillers`, as `fill` does."""
     spelling = own_raw.get(FORM)
     if type(spelling) is not dict:
         spelling = NOTHING

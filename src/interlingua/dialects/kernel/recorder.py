@@ -90,7 +90,7 @@ class WriteMemory(Protocol):
 
 
 class MessageWriter(Protocol):
-    """Appends what it writes for a message to a list; `role` is all that it knows beside that."""
+    """Appends the written form of a message to a list; `role` is the only other state."""
 
     role: str | None
 
@@ -117,7 +117,7 @@ class LossRecorder(msgspec.Struct, eq=False):
     _synthetic: dict[int, Any] | None = None
     _found: dict[int, tuple[str, Message | None]] | None = None
     memory: WriteMemory | None = None
-    """The record of what was written for the same messages before, if there is one."""
+    """The record of the same messages' earlier written form, if there is one."""
 
     def __repr__(self) -> str:
         return f"<LossRecorder for {self.dialect}>"

@@ -106,7 +106,7 @@ def merge(known: Wire, update: Wire, apart: Collection[str] = ()) -> None:
 
 
 def with_found(message: Message, *found: Diagnostic) -> Message:
-    """The message, with what was odd about it."""
+    """The message, with diagnostics of its irregularities."""
     if not found:
         return message
     metadata = message.metadata

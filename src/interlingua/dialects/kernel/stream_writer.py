@@ -178,7 +178,7 @@ class ForeignWriter(ABC):
 
     @abstractmethod
     def _block(self, event: Any) -> list[Frame]:
-        """Whatever concerns a block."""
+        """Handles every event of a block."""
 
     @abstractmethod
     def _piece(self, event: Any) -> list[Frame]: ...
@@ -277,7 +277,7 @@ class BlockQueue(ABC, Generic[S]):
         self._current: S | None = None
 
     def push(self, event: Any) -> list[Frame]:
-        """Whatever concerns a block."""
+        """Handles every event of a block."""
         open_block = self._current
         self._seen.add(event.index)
         if open_block is not None and open_block.index != event.index:

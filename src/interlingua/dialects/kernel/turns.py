@@ -105,8 +105,9 @@ _ROLES = {"user": _USER, "assistant": _ASSISTANT, "system": _SYSTEM}
 
 
 class TurnReader:
-    """Turns to messages, and what is known of every message of a dialect: of a model's, and of all
-    others. `mark` is the word in the spelling of results that have no message of their own."""
+    """Turns to messages, with the metadata that all messages of a dialect share: one for a
+    model's, one for all others. `mark` is the word in the spelling of results that have no
+    message of their own."""
 
     def __init__(
         self, dialect: str, others: MessageMetadata = NO_METADATA, mark: str = "type"

@@ -37,8 +37,8 @@ def encode(wire: Any) -> bytes:
 
 
 def parse(wire: Any, what: str) -> Any:
-    """Wire JSON from bytes or text; JSON that is parsed already is only looked over. Objects of an
-    SDK are taken as what they would be on the wire."""
+    """Wire JSON from bytes or text; parsed JSON is only checked. Objects of an SDK are converted
+    to their wire form."""
     if type(wire) is bytes or type(wire) is str:
         try:
             return decode_quickly(wire)

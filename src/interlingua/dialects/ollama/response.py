@@ -157,7 +157,7 @@ def _read(wire: Wire) -> Response:
 
 
 def read_answer(wire: Wire) -> Response:
-    """A response that is no error; also one line of a stream."""
+    """A response that is not an error; also one line of a stream."""
     preserved = Preserved()
     found: list[Diagnostic] = []
     fields: Wire = {"protocol": NAME}

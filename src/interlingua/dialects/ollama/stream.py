@@ -80,8 +80,8 @@ class Run:
 
 
 class ResponseBuilder(Blocks):
-    """The message of a stream, so far: it is put together as the wire would have it whole, and read
-    as such. Its blocks stand where a whole answer has them: thinking, text, images, calls; those of
+    """The message of a stream, so far: assembled as the body of a whole answer, and read as
+    such. Its blocks are in the order of a whole answer: thinking, text, images, calls; those of
     one kind in the order in which they came."""
 
     def __init__(self, first: Wire) -> None:

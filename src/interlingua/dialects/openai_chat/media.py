@@ -34,7 +34,7 @@ class Part(NamedTuple):
     block: type
     key: str
     read: Callable[[Any, Tables, Preserved], Fields | None]
-    """What stands there, never null, to the fields of a block; None where it is nothing of the
+    """Reads its value, which is never null, into the fields of a block; None if it is of another
     kind."""
     write: Callable[[Any, WriteContext, Wire], Any]
     """The content of the part, or None for a block that cannot be written so; the last argument
@@ -144,7 +144,7 @@ def _write_image(block: model.ImageBlock, to: WriteContext, spelling: Wire) -> A
 
 
 def _read_audio(audio: Any, t: Tables, preserved: Preserved) -> Fields | None:
-    """An object with data and format, or Mistral's: base64 or a URL as it is."""
+    """An object with data and format, or Mistral's form: base64 or a URL."""
     if type(audio) is str:
         preserved.spelling["bare"] = True
         remote = audio.startswith(("http://", "https://"))

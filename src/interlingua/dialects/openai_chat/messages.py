@@ -156,7 +156,7 @@ class AssistantReader:
                     self.blocks[index] = block.replace(signature=signature)
                 return
 
-    # -- the places, each with what stands there; None where it is nothing of the kind
+    # -- the places, each with its reader; None if the value is of another kind
 
     def executed_tools(self, items: Any) -> list[Block]:
         found: list[Block] = []
@@ -440,7 +440,7 @@ class AssistantWriter:
             return False
         return self.t.answer or "id" in raw_of(self.t.name, block.raw)
 
-    # -- the places, each with what stands there
+    # -- the places, each with its writer
 
     def executed_tools(self, blocks: list[Any]) -> list[Wire]:
         paired = calls.pairs(blocks, self.recorder)
@@ -538,8 +538,7 @@ def _is_plain_turn(wire: Any) -> bool:
 
 @cache
 def _known(name: str, protocol: str, *positions: str) -> MessageMetadata:
-    """What is known of messages with nothing special about them but where their thinking stands;
-    they all share it."""
+    """The shared metadata of messages with nothing unusual but the position of their thinking."""
     raw = keep(name, None, {"thinking": [*positions]} if positions else None)
     return MessageMetadata(protocol=protocol, provider_raw=raw)
 

@@ -189,7 +189,7 @@ def read_request(
 def read_more(
     wires: list[Any], messages: list[Message], _: Any, t: Tables = TABLES
 ) -> Iterator[Any]:
-    """Appends messages that follow others; what they depend on is in those."""
+    """Appends messages that follow others, which contain all that their reading depends on."""
     return read_following(wires, messages, t)
 
 

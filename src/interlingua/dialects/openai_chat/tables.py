@@ -53,7 +53,7 @@ class Host(NamedTuple):
     stream_usage: bool = False
     """Tells token counts in a stream only when asked with `stream_options`."""
     exact_limit_key: bool = False
-    """Takes no other key for the longest answer than its own, whatever a wire had."""
+    """Accepts no other key for the limit of output than its own, so that no other is written."""
     name: str | None = None
     """Its key in `HOSTS`; None for services of which nothing is known."""
     lacks: frozenset[str] = frozenset()
@@ -221,7 +221,7 @@ NEAREST_STOP: dict[StopReason, str] = {
     StopReason.PAUSE: "length",
     StopReason.REFUSAL: "content_filter",
 }
-"""What is written for reasons that have no word; `stop` for all others."""
+"""Written for reasons without a word; `stop` for all others."""
 
 READ_STOPS: dict[str, StopReason] = {
     **STOP_REASONS.words,
@@ -368,7 +368,7 @@ class Tables(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 class WriteContext(NamedTuple):
-    """Where something is written to: what its dialect or host has, and the account of losses."""
+    """The context of writing: the words of its dialect or host, and the recorder of losses."""
 
     t: Tables
     recorder: LossRecorder

@@ -1,8 +1,8 @@
-"""Text, what it cites, and refusals; before that what all parts of content have: cache breakpoints,
-how lists of parts are read and written, and when content is a string.
+"""Text with its citations, and refusals; before that, shared code for all parts of content: cache
+breakpoints, how lists of parts are read and written, and when content is a string.
 
-A part whose type `Tables.parts` does not grant to its role is read all the same; `$form.kind` then
-records that it stood there, and only so is such a part written."""
+A part whose type `Tables.parts` does not grant to its role is read all the same; `$form.kind`
+then records it, and only so is such a part written."""
 
 from __future__ import annotations
 

@@ -504,7 +504,7 @@ def _write_input(item: Wire, block: ToolUseBlock, kind: CallKind, recorder: Loss
 
 
 def read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
-    """A result that answers the call `id`; `spelling` is what is known of it already."""
+    """A result that answers the call `id`; `spelling` has the spelling so far."""
     output = item.get("output")
     if (
         type(output) is str

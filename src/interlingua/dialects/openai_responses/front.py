@@ -78,7 +78,7 @@ class ResponseFiller(Filler):
         return out
 
     def frames(self, data: bytes) -> bytes:
-        """Those that hold the response as it is so far. No text can look like that: in a text,
+        """Frames with the current state of the response. No text can look like that: in a text,
         quotes are escaped."""
         return _FRAME.sub(self._frame, data) if b'"response":{' in data else data
 

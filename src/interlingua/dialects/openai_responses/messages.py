@@ -201,8 +201,8 @@ class Turns:
         self.asides, self.changes, self.in_list = None, None, False
 
     def change(self, changes: Changes, *aside: Any, alone: bool) -> bool:
-        """From here on something is otherwise: a message of its own, unless it stands in the midst
-        of something; False where what it stands in cannot hold it."""
+        """Records a change that applies from here on: as a message of its own, unless it is in
+        the midst of a message; False if that message cannot hold it."""
         if alone:
             self.flush()
             metadata = MessageMetadata(provider_raw=Asides().add(0, *aside).raw())
@@ -220,7 +220,7 @@ class Turns:
         return True
 
     def beside(self, *aside: Any, content: Wire | None = None) -> None:
-        """Keep what stands here at the run it stands in, else at the message before it."""
+        """Preserves an item at the run around it, else at the message before it."""
         self.in_list = False
         if self.blocks or self.asides:
             self.asides = (self.asides or Asides()).add(len(self.blocks), *aside, content=content)
@@ -241,7 +241,7 @@ def _parts_of(content: Any) -> list[Any]:
 
 
 def _in_phase(blocks: list[Any], spelled: Wire) -> list[Any]:
-    """The blocks of a message with what it is for, which is then no spelling any more."""
+    """The blocks of a message with its phase, which is then not spelling any more."""
     phase = spelled.get("phase")
     if type(phase) is not str or not any(type(block) is TextBlock for block in blocks):
         return blocks
@@ -737,7 +737,7 @@ class ItemWriter:
             self.items.append(item)
 
     def report_own_rest(self, message: Message) -> None:
-        """Own content of a message that is no one item has no place."""
+        """Reports own content of a message that is not a single item: it has no place."""
         for key in own(message.metadata.provider_raw):
             if key not in RESERVED:
                 self.recorder.lost(message, f"metadata.provider_raw.{NAME}.{key}")

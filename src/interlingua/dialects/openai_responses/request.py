@@ -50,8 +50,8 @@ def read_without(wire: Wire) -> Request:
 
 
 def read_more(wires: list[Any], messages: list[Message], before: Any) -> Iterator[Any]:
-    """Appends messages that follow others: `before` is how many items there were. Only items that
-    leave all before them as it is are read so; for others the input has to be read whole."""
+    """Appends messages that follow others: `before` is the number of items before them. Only
+    items that do not change earlier ones are read so; for others the input has to be read whole."""
     return read_following(wires, messages, before or 0)
 
 

@@ -85,7 +85,7 @@ def read_body(wire: Wire) -> Response:
 
 
 def _read_beside(usage: Usage, wire: Wire, preserved: Preserved, taken: set[str]) -> Usage:
-    """The usage with what stands beside it: the tier, and searches that are billed."""
+    """The usage with the members beside it: the tier, and searches that are billed."""
     tiered = read_tier(usage, wire)
     taken.update(() if tiered is usage else ("service_tier",))
     uses: Any = wire.get("tool_usage")
@@ -411,7 +411,8 @@ def _write_diagnosis(message: Message, found: CacheDiagnosis, recorder: LossReco
 _DIAGNOSIS = "metadata.cache_diagnosis"
 
 
-# -- what was removed from the input --------------------------------------------------------------
+# -- transformations of the input
+# -------------------------------------------------------------------
 
 _CHANGED = Transformations(
     NAME,

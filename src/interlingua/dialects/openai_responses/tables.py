@@ -325,7 +325,7 @@ PROGRESS = frozenset(
         "response.compaction.compacting",
     }
 )
-"""Frames that show how an item comes about; what came of it is in the item."""
+"""Frames that show the progress of an item; the result is in the item."""
 ENDINGS: dict[object, str] = {"incomplete": INCOMPLETE, "cancelled": INCOMPLETE, "failed": FAILED}
 """The last frame of a response with this status; any other ends with `response.completed`."""
 

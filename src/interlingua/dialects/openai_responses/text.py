@@ -44,7 +44,8 @@ from interlingua.model.blocks import (
 from interlingua.model.ids import synthetic_tool_id
 from interlingua.model.reasons import because
 
-# -- what is kept of items and parts --------------------------------------------------------------
+# -- preserved members of items and parts
+# -------------------------------------------------------------
 
 RESERVED = frozenset({"$form", "$item", "$asides"})
 """Keys of a `raw` that are no keys of the object."""

@@ -389,7 +389,7 @@ PROVIDERS = {
     "mistral": ("mistral", "openai-chat"),
     "groq": ("groq", "openai-chat"),
 }
-"""Providers as agents name them beside what is sealed (pydantic-ai 2.66.0, 2026-11-16)."""
+"""Providers as agents name them beside encrypted thinking (pydantic-ai 2.66.0, 2026-11-16)."""
 
 NAMES = {"gemini": "google", "vertex": "google-vertex"}
 """The other way round, where a provider has another name there than here."""

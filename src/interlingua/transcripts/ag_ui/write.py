@@ -255,7 +255,7 @@ def _sealed(wire: Part, kind: str, time: Part) -> Iterator[Part]:
 
 
 def _ended(messages: list[Message], about: Part, time: Part) -> Part:
-    """The end of a run, with what its answers used."""
+    """The end of a run, with the usage of its answers."""
     last = messages[-1].metadata if messages else None
     time = _time(messages[-1]) if messages else time
     usage = _usages(messages)

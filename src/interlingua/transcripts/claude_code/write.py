@@ -136,7 +136,7 @@ def _turns(message: Message) -> Iterator[Any]:
         yield message.text
         return
     for turn in dialect("anthropic").write_request(Request((message,))).wire["messages"]:
-        # A turn of an unknown kind that was read is written as it was, whatever it is.
+        # A turn of an unknown kind is written as it was read.
         yield turn.get("content", "") if isinstance(turn, dict) else str(turn)
 
 

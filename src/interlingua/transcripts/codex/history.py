@@ -305,7 +305,7 @@ class History:
         note = first.value.get(KEY)
         if note is None:
             is_short = is_summary(shown)
-            if not is_short:  # of what was read, only the place in the file is still asked for
+            if not is_short:  # the places in the file are enough
                 lines = [Line(line.number, line.span, _READ) for line in lines]
             self.entries.append(Entry(shown, lines, is_short))
             return

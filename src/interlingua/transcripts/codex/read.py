@@ -88,7 +88,7 @@ def read_file(path: Path) -> Transcript:
 
 
 class _Rollout:
-    """One file, read together with what came before it."""
+    """One file, read together with the history before it."""
 
     def __init__(self, path: Path, report: Report, depth: int = 0) -> None:
         self.path = path

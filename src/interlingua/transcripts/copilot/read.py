@@ -182,7 +182,7 @@ def texts(text: Any) -> tuple[TextBlock, ...]:
 
 
 def write_answer(message: Message) -> Data:
-    """The members of an answer; what they cannot show is left out."""
+    """The members of an answer, without content that they cannot show."""
     calls = [_call(each) for each in message.content if isinstance(each, ToolUseBlock)]
     data = {"content": joined(message.content), "toolRequests": calls}
     return data | _write_thinking(message)
@@ -384,7 +384,7 @@ def _metadata(data: Data, used: Data, called: bool) -> MessageMetadata:
 
 
 def _usage(used: Data) -> Usage | None:
-    """`inputTokens` counts what was read from a cache or written to it too."""
+    """`inputTokens` includes tokens that were read from a cache or written to it."""
     prompt, output = as_count(used.get("inputTokens")), as_count(used.get("outputTokens"))
     if prompt is None and output is None:
         return None

@@ -57,8 +57,8 @@ class Record(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class Log:
-    """`records` is the list as it stands, `before` what a summary took the place of; `left` are
-    lists that were given up by a rewind; `answers` every answer that ever was, by its id."""
+    """`records` is the current list, `before` the records that a summary replaced; `left` are
+    lists that a rewind gave up; `answers` every answer that ever was, by its id."""
 
     def __init__(self) -> None:
         self.about: dict[str, Any] = {}

@@ -386,7 +386,7 @@ def _usage(info: dict[str, Any]) -> Usage | None:
 def _compactions(
     shown: list[dict[str, Any]], named: list[tuple[Any, Message]]
 ) -> tuple[Compaction, ...]:
-    """Summaries preserve what follows the message that their request names."""
+    """Summaries preserve the messages after the one that their request names."""
     firsts = {as_text(each["info"].get("id")): _tail_start(each) for each in shown}
     parents = {
         as_text(each["info"].get("id")): as_text(each["info"].get("parentID")) for each in shown

@@ -47,7 +47,7 @@ def read_message(wire: Any, at: int) -> list[Message]:
 
 
 def _turns(blocks: Iterable[Block], role: Role, name: str | None) -> Iterator[Message]:
-    """Each result is a message; what stands between them is one."""
+    """Each result is a message; the blocks between them are one."""
     waiting: list[Block] = []
     count = 0
     for block in blocks:
@@ -143,7 +143,7 @@ def _media(part: Wire, source: Source) -> Block:
 
 
 def write_message(message: Message) -> Wire:
-    """One entry a message; what its parts cannot show is left out."""
+    """One entry a message, without content that its parts cannot show."""
     wire: Wire = {"role": str(message.role), "parts": write_parts(message.content)}
     return {**wire, "name": message.name} if message.name else wire
 
@@ -314,7 +314,8 @@ class Records:
         self._logged: list[tuple[str, Attributes]] = []
 
     def take(self, exported: dict[str, Any], where: str) -> bool:
-        """One request of an exporter: a line of a file, or all of it; False if it is none."""
+        """Takes one request of an exporter: a line of a file, or all of it; False for anything
+        else."""
         for resource in objects(exported.get("resourceSpans")):
             service = _attributes(members(resource.get("resource"))).get("service.name")
             for scope in objects(resource.get("scopeSpans")):

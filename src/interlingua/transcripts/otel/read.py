@@ -574,7 +574,7 @@ def _metadata(attributes: dict[str, Any], end: Any) -> MessageMetadata:
 
 
 def _usage(attributes: dict[str, Any]) -> Usage | None:
-    """The prompt's count includes what was read from a cache, and written to it."""
+    """The prompt's count includes tokens that were read from a cache, and written to it."""
     prompt, output = _count(attributes, PROMPT_TOKENS), _count(attributes, OUTPUT_TOKENS)
     if prompt is None and output is None:
         return None

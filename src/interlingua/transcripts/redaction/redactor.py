@@ -1,4 +1,4 @@
-"""Taking secrets out of values, whose structure stays as it is.
+"""Taking secrets out of values, whose structure is not changed.
 
 A value is walked twice: first to learn all secrets, then to take them out, so that one that is
 recognised in one place (behind `PASSWORD=`) is gone from all others, too.
@@ -87,7 +87,7 @@ class Finding(NamedTuple):
 
     kind: str
     place: str
-    """JSON pointer into the value as it is now; for a key, of the object that has it."""
+    """JSON pointer into the current value; for a key, of the object that has it."""
     placeholder: str
     """The placeholder; empty if a whole field was removed."""
     length: int
@@ -108,11 +108,11 @@ class OwnPattern(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         if not self.name.replace("-", "").replace("_", "").isalnum() or len(self.name) > 40:
             raise ValueError(f"the name of a pattern has letters, digits, - and _: {self.name!r}")
-        UserPattern(self.pattern)  # raises what is wrong with it
+        UserPattern(self.pattern)  # raises for an invalid pattern
 
 
 class Rules(msgspec.Struct, frozen=True, dict=True):
-    """`kinds` narrows what is looked for (None is all of `KINDS`), `keep` are texts that stay."""
+    """`kinds` limits the search (None is all of `KINDS`), `keep` are texts that stay."""
 
     kinds: frozenset[str] | None = None
     patterns: tuple[OwnPattern, ...] = ()
@@ -238,7 +238,7 @@ class Redactor:
         self._found: dict[str, list[Span]] = {}
         """By text: each is looked at twice, and many are the same."""
         self._known: dict[str, tuple[str, str]] = {}
-        """What is taken out wherever it stands: each secret, and as JSON spells it inside of a
+        """Texts to take out wherever they occur: each secret, also in its JSON spelling inside a
         text, with its kind and itself."""
         self._heads: dict[str, list[str]] = {}
         """The same by how they begin."""
@@ -341,7 +341,7 @@ class _Walk:
         return value
 
     def text(self, text: str, place: str, name: str | None = None) -> tuple[str, list[Span]]:
-        """The text without what is to go, and where that was."""
+        """The text without secrets, and their places."""
         found = self.redactor.spans(text, name)
         pieces, at = [], 0
         for span in found:

@@ -242,7 +242,7 @@ def _read_output(output: Any, form: Part) -> tuple[ResultBlock, ...]:
 
 
 def _read_mcp(part: Any) -> ResultBlock | None:
-    """A block of content as tools of the Model Context Protocol give it; None for all else."""
+    """A block of content in the form of the Model Context Protocol; None for all else."""
     match part:
         case {"type": "text", "text": str(text)} if len(part) == 2:
             return TextBlock(text)
@@ -338,7 +338,7 @@ def _answer(part: Part, result: ToolResultBlock) -> None:
 
 
 def _output(result: ToolResultBlock) -> Any:
-    """A text, JSON where it was that, or parts as tools give them where there is more than text."""
+    """A text, JSON if it was JSON, or parts in the form of tools if there is more than text."""
     form = spelling_of(NAME, result.raw)
     if form.get("json"):
         return _decoded(_text(result))

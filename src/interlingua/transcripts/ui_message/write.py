@@ -276,7 +276,7 @@ def _compare(report: Report, at: int, message: Message, shown: Message) -> None:
 
 
 def _unspelled(block: Block) -> Block:
-    """A call without its text where that only spells what was given."""
+    """A call without its text if that only repeats its input."""
     text = block.raw_arguments if isinstance(block, ToolUseBlock) else None
     if text is None or not spelled(text, block.input):  # type: ignore[union-attr]  # it is a call
         return block

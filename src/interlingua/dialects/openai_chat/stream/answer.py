@@ -685,7 +685,7 @@ class Choice:
             self._content.annotate(delta["annotations"])
 
     def _read_audio(self, audio: Wire) -> None:
-        """Speech is one block, whatever comes between its pieces."""
+        """Speech is one block, even if other items come between its pieces."""
         if not (audio.get("id") or audio.get("data") or audio.get("transcript")):
             return
         block = self._audio
@@ -799,7 +799,7 @@ class ResponseBuilder:
         return has_done and (self.is_closed or self.has_stopped())
 
     def ended(self, has_done: bool) -> Response:
-        """The answer, with what is odd about its end."""
+        """The answer, with a diagnostic if its end is irregular."""
         response = self.response()
         if self.is_proper(has_done):
             return response

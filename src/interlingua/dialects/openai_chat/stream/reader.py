@@ -112,8 +112,8 @@ class StreamReader:
         return self._answer.events or [ev.Other()]
 
     def _learn(self, data: str, wire: Wire) -> None:
-        """How the pieces of an item are spelled, so that the next ones are read by it. Whatever is
-        no plain piece may change to what the next ones belong."""
+        """Records how the pieces of an item are spelled, so that the next ones are read by it. A
+        frame that is not a plain piece may change the block of the next ones."""
         piece = self._answer.piece
         if piece is None or not _is_plain(wire, piece[1]) or len(self._answer.events) > 1:
             self._live = []

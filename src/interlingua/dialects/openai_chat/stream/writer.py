@@ -160,7 +160,7 @@ class ForeignWriter(stream_writer.ForeignWriter):
                 recorder.lost(block, f"raw.{self._t.name}.{key}", _NO_PARTS)
 
     def _fail(self, event: ev.StreamError) -> list[Frame]:
-        """Ends the stream with an error: flushes what was held back for the end."""
+        """Ends the stream with an error, after the content that was queued for the end."""
         if self._is_over:
             return []
         self._is_over = True
@@ -234,7 +234,7 @@ class ChoiceWriter:
                 self._calls[index].length = 1  # or more: it is no longer written as a whole
 
     def push(self, event: Any) -> list[Frame]:
-        """Whatever concerns a block."""
+        """Handles every event of a block."""
         if type(event) is ev.ToolUseStart:
             return self._call(event)
         if type(event) is ev.ToolUseEnd:

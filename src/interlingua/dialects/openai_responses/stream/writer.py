@@ -234,9 +234,9 @@ class ForeignWriter(InPieces[OpenPart]):
         return [self._item_done(item, wire), *self._items(others, item.at + 1)]
 
     def _written(self, item: OpenItem) -> list[Wire]:
-        """The item as it is in the whole response; more than one where not all of its blocks are
-        its own after all. It keeps the id that it was announced with, but for thinking whose own
-        id came later: the signature belongs to that one."""
+        """The item as in the whole response; several if some of its blocks turned out to belong
+        to others. It keeps the id that it was announced with, but for thinking whose own id came
+        later: the signature belongs to that one."""
         wires = _write_items(self._writer, tuple(item.blocks))
         if not wires:
             self._writer.items.append(item.wire)
@@ -269,7 +269,7 @@ class ForeignWriter(InPieces[OpenPart]):
     # -- parts ------------------------------------------------------------------------------------
 
     def _open(self, index: int, block: Any) -> list[Frame]:
-        """A block that is no call begins; one that is streamed in pieces opens its part."""
+        """Begins a block that is not a call; one that is streamed in pieces opens its part."""
         piece, item = piece_of(block), self._item
         open_part = self._current = OpenPart(index, block)
         if piece is None or "string" in spelling_of(NAME, block.raw):
