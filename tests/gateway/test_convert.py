@@ -10,6 +10,8 @@ import pytest
 
 import interlingua as il
 from interlingua import transcripts
+from interlingua.model.message import Message
+from interlingua.transcripts import Transcript
 from tests.adapt.test_stream_places import DATA
 from tests.gateway.page.conftest import apart
 from tests.gateway.serving import Served, served
@@ -123,6 +125,18 @@ def test_a_stream_is_recognized_and_its_losses_name_frames(tmp_path: Path) -> No
     assert [loss["at"] for loss in found["losses"]] == [["#4 $.delta.signature"]]
     assert refused == 400
     assert "not text" in why["error"]["message"]
+
+
+@pytest.mark.parametrize(("name", "is_foreign"), [("claude-sonnet-4-6", False), ("gpt-5", True)])
+def test_a_request_made_of_a_transcript_names_its_model(
+    tmp_path: Path, name: str, is_foreign: bool
+) -> None:
+    path = tmp_path / "made.jsonl"
+    messages = (Message.user("hi"), Message.assistant("hello", il.MessageMetadata(model=name)))
+    transcripts.write(Transcript.of("claude-code", messages), path, "claude-code")
+    ((_, found),) = converted(tmp_path, {"text": path.read_text(), "target": "anthropic"})
+    assert json.loads(found["text"])["model"] == name
+    assert any(note["code"] == "foreign_model" for note in found["notes"]) == is_foreign
 
 
 @pytest.mark.parametrize("target", ["openai-chat", "codex"])

@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { difference } from "../../src/interlingua/web/differences.js";
-import { nice } from "../../src/interlingua/web/charts.js";
+import { nice, scale } from "../../src/interlingua/web/charts.js";
 import { programs } from "../../src/interlingua/web/connect.js";
-import { ago, count, money, percent, plural, took } from "../../src/interlingua/web/format.js";
+import { ago, clock, count, decimals, money, percent, plural, took, when } from "../../src/interlingua/web/format.js";
+import { usualFirst } from "../../src/interlingua/web/playground.js";
 import { phases } from "../../src/interlingua/web/request.js";
 import { address, moved, placeOf } from "../../src/interlingua/web/route.js";
 
@@ -16,6 +17,29 @@ test("money has as many digits as matter, and no noise", () => {
   assert.equal(money(null), "");
   assert.equal(money("x"), "");
   assert.equal(money("0.2257062000000000031"), "$0.23");
+});
+
+test("dollars in a column have the same decimals", () => {
+  const column = [0.057, "0.04", 0.1, null];
+  const least = decimals(column);
+  assert.deepEqual(column.map((value) => money(value, least)), ["$0.057", "$0.040", "$0.100", ""]);
+  assert.equal(decimals([12.5, 0.5]), 2);
+  assert.equal(decimals([0.0000123]), 4);
+  assert.equal(money(0.003, 4), "$0.0030");
+  assert.equal(money(3, 4), "$3.00");
+});
+
+test("hours are counted from 0 to 23", () => {
+  assert.match(when("2026-01-02T00:05:06"), /2026.* 00:05:06$/);
+  assert.match(clock("2026-01-02T13:05:06", true), /13:05:06$/);
+  assert.equal(when("x"), "");
+});
+
+test("the playground begins with routes and the newest model of each provider", () => {
+  const offered = ["a:old", "a:new", "a:small", "b:only", "local:tiny", "fast", "c:unknown"];
+  const named = { "a:new": ["big"], "a:small": ["small"], "b:only": ["other"], "local:tiny": ["local"] };
+  const usual = usualFirst(offered.map((id) => ({ id, aliases: named[id] ?? [] })));
+  assert.deepEqual(usual, ["fast", "a:new", "b:only", "a:small", "a:old", "c:unknown", "local:tiny"]);
 });
 
 test("counts, times and shares are short", () => {
@@ -60,6 +84,10 @@ test("a scale ends at a round number that is not below the highest", () => {
   for (const [value, top] of [[0, 0], [7, 8], [65, 80], [100, 100], [101, 200], [240, 300], [0.03, 0.03]]) {
     assert.ok(Math.abs(nice(value) - top) < 1e-9, `${value}`);
   }
+});
+
+test("the middle of a scale of counts is a count, too", () => {
+  for (const [values, top] of [[[1], 2], [[0, 3], 4], [[5], 6], [[30], 30], [[0.5], 0.5], [[0], 0]]) assert.equal(scale(values), top);
 });
 
 test("the phases of a request add up to its time", () => {

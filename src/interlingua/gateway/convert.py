@@ -27,6 +27,7 @@ from interlingua.gateway.shared.state import Principal
 from interlingua.model.exchange import Request as ModelRequest
 from interlingua.model.losses import Report, planning
 from interlingua.transcripts.files import LineSource
+from interlingua.transcripts.format import titles_of
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
@@ -63,9 +64,10 @@ class Found(msgspec.Struct, frozen=True):
 
 
 async def formats_known(service: Service, request: Request, principal: Principal) -> Response:
+    names = transcripts.formats()
     titles = {name: dialect(name).title for name in dialects()}
-    known = {"formats": formats.names(), "transcripts": transcripts.formats(), "titles": titles}
-    return answer(known)
+    titles |= await asyncio.to_thread(titles_of, names)
+    return answer({"formats": formats.names(), "transcripts": names, "titles": titles})
 
 
 async def convert_body(service: Service, request: Request, principal: Principal) -> Response:
@@ -215,9 +217,9 @@ def _session(body: NewConversion, found: Found) -> dict[str, Any]:
             made = transcripts.draft(session, body.target, FILE)
             text = b"".join(next(iter(made.files.values()))).decode(errors="replace")
             return {"text": text, **_losses(made.report)}
-        last = session.models[-1].partition(":")[2] if session.models else None
+        last = session.models[-1] if session.models else None
         request = ModelRequest(session.live, last, session.tools)
-        written = formats.write(request, body.target, None, body.model)
+        written = convert(request, target=body.target, model=body.model)
         written.report.source = LineSource(session, session.live)
         return {"text": _pretty(written), **_losses(written.report)}
 

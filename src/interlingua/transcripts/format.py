@@ -221,6 +221,11 @@ def load(names: list[str]) -> Iterator[Format]:
             warnings.warn(f"transcript format {name!r} cannot be loaded: {error}", stacklevel=2)
 
 
+def titles_of(names: list[str]) -> dict[str, str]:
+    """What people call these formats."""
+    return {each.name: each.title for each in load(names)}
+
+
 def formats_for(head: bytes) -> list[str]:
     """The formats that a file which begins so may have; databases are of few tools."""
     is_database = head.startswith(b"SQLite format 3\x00")

@@ -1,10 +1,10 @@
 // Administration, for keys that may: keys, users, teams, budgets, and who changed what.
 
-import { ask, Refused } from "./api.js";
+import { ask, hasKey, Refused } from "./api.js";
 import { CAPS, inputs, keyInputs } from "./adminforms.js";
 import { formDialog, secret } from "./dialog.js";
-import { field, fill, h, when } from "./dom.js";
-import { ago, count, money, plural } from "./format.js";
+import { field, fill, h } from "./dom.js";
+import { ago, count, money, plural, when } from "./format.js";
 import { icon } from "./icons.js";
 import { caps, limitsOf } from "./keylist.js";
 import { badge, button, empty, head, iconButton, named, snippet } from "./parts.js";
@@ -14,6 +14,8 @@ const PARTS = { keys: "Keys", users: "Users", teams: "Teams", budgets: "Budgets"
 const TONES = { active: "good", ending: "warn", revoked: null, expired: "warn", disabled: "warn" };
 const GRACES = { 86400: "one day", 3600: "one hour", 604800: "seven days", 0: "not at all" };
 const PAGE = 1000;
+const REFUSED = ["This key cannot administer the gateway", "Issue an administrator's key on the machine of the gateway, then use it here."];
+const KEYLESS = ["Administration needs a key", "This gateway is open to its own machine, without keys. Issue an administrator's key there: the page asks for it from then on."];
 
 /** @param {HTMLElement} element  @param {string | null} _id  @param {string | null} _part  @param {AbortSignal} signal */
 export async function adminView(element, _id, _part, signal) {
@@ -22,8 +24,9 @@ export async function adminView(element, _id, _part, signal) {
     await view.load();
   } catch (odd) {
     if (!(odd instanceof Refused) || (odd.status !== 403 && odd.status !== 404)) throw odd;
-    const words = "Issue an administrator's key on the machine of the gateway, then use it here.";
-    fill(element, head("Administration"), empty("shield", "This key cannot administer the gateway", words, snippet("interlingua keys issue NAME --admin", "the command")));
+    const [title, words] = hasKey() ? REFUSED : KEYLESS;
+    const another = () => dispatchEvent(new CustomEvent("key-wanted"));
+    fill(element, head("Administration"), empty("shield", title, words, snippet("interlingua keys issue NAME --admin", "the command"), hasKey() ? button("key-round", "Use another key", { onclick: another }) : null));
     return null;
   }
   return () => {

@@ -7,7 +7,7 @@ import { ask, hasKey, Refused, setKey } from "./api.js";
 import { fill, h } from "./dom.js";
 import { icon } from "./icons.js";
 import { empty, loading, problem } from "./parts.js";
-import { go, moved, placeOf } from "./route.js";
+import { go, moved, placeOf, titled } from "./route.js";
 
 const VIEWS = {
   overview: async () => (await import("./overview.js")).overviewView,
@@ -27,17 +27,18 @@ let current = null;
 /** @type {NodeListOf<HTMLAnchorElement>} */
 const links = document.querySelectorAll(".side nav a");
 
+/** Mark the link of a view, whose words are returned. */
 function mark(name) {
-  let title = "interlingua";
+  let title = "";
   for (const link of links) {
     if (link.getAttribute("href") === (name === "overview" ? "/" : `/${name}`)) {
       link.setAttribute("aria-current", "page");
-      title = `${link.textContent.trim()} · interlingua`;
+      title = link.textContent.trim();
     } else {
       link.removeAttribute("aria-current");
     }
   }
-  document.title = title;
+  return title;
 }
 
 /** Administration is there for keys that administer. */
@@ -55,8 +56,9 @@ async function show() {
   if (elsewhere) history.replaceState(null, "", elsewhere);
   const found = placeOf(location.pathname, location.hash);
   const name = VIEWS[found.name] ? found.name : "missing";
-  mark(name);
+  const title = mark(name);
   if (current?.name === name && current.go?.(found.id, found.part)) return;
+  titled(title);
   leaving.abort();
   leaving = new AbortController();
   const view = { name };
@@ -115,7 +117,7 @@ function askForKey(event) {
       { class: "key card", onsubmit: useKey },
       h("span", { class: "disc" }, icon("key-round")),
       h("h1", {}, "API key required"),
-      h("p", { role: "alert" }, hasKey() ? event.detail : "Every request to this gateway needs a key."),
+      h("p", { role: "alert" }, (hasKey() && event.detail) || "Every request to this gateway needs a key."),
       h("label", { class: "field" }, h("span", {}, "Key"), input),
       h("p", { class: "quiet" }, "It is stored in this tab only, until the tab is closed."),
       h("button", { type: "submit", class: "first" }, "Use this key"),

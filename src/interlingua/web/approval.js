@@ -32,7 +32,7 @@ export function approval(path, call, decide, signal) {
   signal.addEventListener("abort", () => clearInterval(timer));
   return h(
     "div",
-    { role: "group", "aria-label": `May ${name} run?`, class: "question", "data-call": id },
+    { role: "group", "aria-label": `May ${name} run?`, class: "question", "data-call": id, tabindex: -1 },
     h("p", { class: "ask" }, icon(mark), h("strong", {}, `Run ${name}?`), h("span", {}, words)),
     body(path, id, name, valueOf(args)),
     h(

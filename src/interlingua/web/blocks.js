@@ -1,7 +1,7 @@
 // A canonical message as an article: text as it is, thinking and tools folded.
 
-import { folded, h, shown, when } from "./dom.js";
-import { clock } from "./format.js";
+import { folded, h, shown } from "./dom.js";
+import { clock, when } from "./format.js";
 import { icon } from "./icons.js";
 import { markdown } from "./markdown.js";
 import { callInput, callTitle, result } from "./tree.js";
@@ -47,7 +47,7 @@ function block(each, role, calls) {
     case "text":
       return [role === "assistant" ? prose(each.text) : h("p", { class: "text" }, each.text), sources(each.citations)];
     case "thinking":
-      return folded(summary("Thinking", each.text), each.text ? prose(each.text) : h("p", { class: "text" }, "(signed, without text)"));
+      return folded(summary("Thinking", each.text?.replace(/\*\*|`/g, "")), each.text ? prose(each.text) : h("p", { class: "text" }, "(signed, without text)"));
     case "redacted_thinking":
       return folded("Thinking", h("p", { class: "text" }, "(encrypted)"));
     case "refusal":

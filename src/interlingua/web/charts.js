@@ -21,7 +21,7 @@ const VIEW = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none" };
 export function bars(options) {
   const { label, points, parts, shown, when } = options;
   const sums = points.map(({ values }) => values.reduce((all, each) => all + (each ?? 0), 0));
-  const top = nice(Math.max(...sums, 0));
+  const top = scale(sums);
   const drawn = s("svg", { class: "chart", role: "img", "aria-label": words(label, points, sums, shown, when), ...VIEW }, columns(points, parts, top));
   const said = (/** @type {number} */ at) => {
     const several = options.titles && points[at].values.filter(Boolean).length > 1;
@@ -58,9 +58,19 @@ export function spark(label, values, tone, top = Math.max(...values, 0)) {
   const known = runs.filter((run) => run.length);
   const end = (/** @type {string} */ point) => point.split(" ")[0];
   const areas = known.map((run) => `M${end(run[0])} ${HEIGHT}L${run.join("L")}L${end(run.at(-1))} ${HEIGHT}Z`);
-  const strokes = known.map((run) => `M${run.join("L")}${run.length > 1 ? "" : "h.01"}`);
-  const line = s("path", { class: `line ${tone}`, d: strokes.join(""), "vector-effect": "non-scaling-stroke" });
-  return s("svg", { class: "chart spark", ...named, ...VIEW }, s("path", { class: `area ${tone}`, d: areas.join("") }), line);
+  const quiet = top ? tone : "none";
+  const strokes = known.map((run) => `M${run.join("L")}`);
+  return s("svg", { class: "chart spark", ...named, ...VIEW }, s("path", { class: `area ${quiet}`, d: areas.join("") }), stroke(quiet, strokes.join("")), dots(quiet, known.filter((run) => run.length === 1).flat()));
+}
+
+/** @param {string} tone  @param {string} d */
+function stroke(tone, d) {
+  return s("path", { class: `line ${tone}`, d, "vector-effect": "non-scaling-stroke" });
+}
+
+/** Points that no line goes to or from. @param {string} tone  @param {string[]} places */
+function dots(tone, places) {
+  return places.length ? stroke(`dot ${tone}`, places.map((each) => `M${each}h.01`).join("")) : null;
 }
 
 /**
@@ -100,6 +110,12 @@ function each({ parts, titles, shown }, { values }) {
     .join(", ");
 }
 
+/** The end of a scale; whole numbers have one whose half is whole, too. @param {number[]} values */
+export function scale(values) {
+  const top = nice(Math.max(...values, 0));
+  return top % 2 === 1 && values.every(Number.isInteger) ? top + 1 : top;
+}
+
 /** The next round number, whose half is round, too. @param {number} value */
 export function nice(value) {
   if (value <= 0) return 0;
@@ -126,12 +142,13 @@ function words(label, points, sums, shown, when) {
 export function lines(options) {
   const { label, points, parts, shown, when } = options;
   const all = points.flatMap(({ values }) => values).filter((each) => each !== null);
-  const top = nice(Math.max(...all, 0));
+  const top = scale(all);
   const step = WIDTH / Math.max(points.length, 1);
   const place = (/** @type {number} */ number, /** @type {number} */ value) =>
     `${((number + 0.5) * step).toFixed(1)} ${(HEIGHT - (HEIGHT * value) / (top || 1)).toFixed(1)}`;
   const drawn = parts.map((part, which) => {
     let pen = "M";
+    const alone = [];
     const path = points.map(({ values }, number) => {
       const value = values[which];
       if (value === null) {
@@ -139,11 +156,11 @@ export function lines(options) {
         return "";
       }
       const piece = `${pen}${place(number, value)}`;
-      const alone = pen === "M" && (points[number + 1]?.values[which] ?? null) === null;
+      if (pen === "M" && (points[number + 1]?.values[which] ?? null) === null) alone.push(place(number, value));
       pen = "L";
-      return alone ? `${piece}h.01` : piece;
+      return piece;
     });
-    return s("path", { class: `line ${part}`, d: path.join(""), "vector-effect": "non-scaling-stroke" });
+    return [stroke(part, path.join("")), dots(part, alone)];
   });
   const highest = points.map(({ values }) => Math.max(...values.map((each) => each ?? 0), 0));
   const picture = s("svg", { class: "chart", role: "img", "aria-label": words(label, points, highest, shown, when), ...VIEW }, drawn);

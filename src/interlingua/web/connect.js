@@ -15,7 +15,7 @@ const WORDS = "Say hello in three languages.";
  * @returns {[string, string][]}
  */
 export function programs(base, model, key) {
-  const body = JSON.stringify({ model, messages: [{ role: "user", content: WORDS }] });
+  const body = `{"model": ${JSON.stringify(model)},\n       "messages": [{"role": "user",\n                     "content": "${WORDS}"}]}`;
   const auth = key === "any" ? "" : ` -H 'authorization: Bearer ${key}'`;
   return [
     ["curl", `curl ${base}/v1/chat/completions${auth} \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`],
@@ -64,7 +64,7 @@ export function firstRequest(names, done) {
   const model = h("select", {}, names.map((name) => h("option", { value: name }, name)));
   const words = h("input", { type: "text", value: WORDS, autocomplete: "off", required: true });
   const send = button("send", "Send", { type: "submit", class: "first" });
-  const out = h("div", { class: "answered", "aria-live": "polite" });
+  const out = h("div", { class: "answered", "aria-live": "polite" }, h("p", { class: "quiet" }, "The answer appears here."));
   const submit = async (/** @type {Event} */ event) => {
     event.preventDefault();
     send.disabled = true;

@@ -6,6 +6,7 @@ import { curlOf, pythonOf } from "./copies.js";
 import { field, fill, h } from "./dom.js";
 import { editor } from "./editor.js";
 import { EXAMPLES } from "./examples.js";
+import { plural } from "./format.js";
 import { icon } from "./icons.js";
 import { lineStarts, placesIn } from "./jsonplaces.js";
 import { byRule, where } from "./lossline.js";
@@ -83,6 +84,8 @@ class Convert {
     const names = { body: "Your body", result: "Result", losses: "Losses" };
     this.shape = h("div", { class: "convert", "data-shown": "body" });
     const switcher = h("div", { class: "switcher" }, segments("Shown", names, "body", (name) => this.shape.setAttribute("data-shown", name)));
+    this.lost = h("span", { class: "size" });
+    switcher.querySelector("[data-value=losses]").append(this.lost);
     fill(
       this.shape,
       head("Convert", "Any format to any other, with each loss marked in your own text. Nothing is stored.", this.more, copyButton(() => (location.hash || !this.body.text() ? location.href : null), "Copy link", false, "Too large for a link.")),
@@ -92,6 +95,11 @@ class Convert {
       this.report,
     );
     return this.shape;
+  }
+
+  /** A format as people call it. @param {string} name */
+  titleOf(name) {
+    return this.known.titles[name] ?? name;
   }
 
   /** @param {string} name */
@@ -186,6 +194,7 @@ class Convert {
 
   nothing() {
     this.body.mark([]);
+    fill(this.lost);
     fill(this.about, "Paste JSON, server-sent events or JSON Lines: the format is detected.");
     for (const each of this.results) each.show(null);
     fill(this.report, h("p", { class: "quiet" }, "What the other format cannot represent is listed here, and marked in your body."));
@@ -203,6 +212,8 @@ class Convert {
       const entries = [...each.value.losses, ...each.value.notes.map((note) => ({ ...note, isNote: true }))];
       return entries.map((loss, number) => ({ ...loss, id: `loss-${at}-${number}`, target: each.value.target }));
     });
+    const lost = this.losses.filter((loss) => !loss.isNote).length;
+    fill(this.lost, lost ? String(lost) : null);
     this.mark(text);
     if (first) this.list(done.filter((each) => each.value).map((each) => each.value));
     else this.unread(text, failed[0] ?? "");
@@ -218,7 +229,7 @@ class Convert {
   }
 
   sentence({ source, kind, evidence }) {
-    const title = this.known.titles[source] ?? source;
+    const title = this.titleOf(source);
     const why = evidence.length ? `, recognized by ${listed(evidence)}` : "";
     return [icon("scan-search"), h("span", {}, h("strong", {}, `${title} ${kind}`), `${why}.`)];
   }
@@ -248,7 +259,7 @@ class Convert {
       return h(
         "div",
         { class: "group" },
-        h("h3", {}, this.known.titles[target] ?? target, " ", losses.length ? badge(count, worst(losses)) : badge("nothing lost", "good", "check")),
+        h("h3", {}, this.titleOf(target), " ", losses.length ? badge(count, worst(losses)) : badge("nothing lost", "good", "check"), first.length ? badge(plural(first.length, "warning")) : null),
         h("ul", { class: "findings" }, [...first, ...losses].map((loss) => this.item(loss))),
         notes.length
           ? h("details", {}, h("summary", {}, notes.length === 1 ? "1 note" : `${notes.length} notes`), h("ul", { class: "findings" }, notes.map((note) => this.item(note))))
@@ -265,7 +276,7 @@ class Convert {
     };
     const marked = this.marks.find((mark) => mark.id === loss.id);
     const inside = [
-      h("span", { class: `dot ${loss.severity ?? "warning"}`, title: loss.severity ?? "warning" }),
+      h("span", { class: `dot ${loss.severity ?? "warning"}${loss.isNote ? " note" : ""}`, title: loss.severity ?? "warning" }),
       loss.at?.length ? h("code", { title: loss.path }, where(loss)) : null,
       h("span", { class: "why" }, loss.reason, byRule(loss.rule, loss.reason)),
       marked ? h("span", { class: "line" }, `line ${marked.line + 1}`) : null,

@@ -78,8 +78,3 @@ export function lit(text, words) {
 export function shown(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
 }
-
-export function when(time) {
-  const date = new Date(time);
-  return Number.isNaN(date.getTime()) ? "" : date.toLocaleString();
-}

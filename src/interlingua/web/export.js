@@ -2,6 +2,7 @@
 
 import { ask, askBlob } from "./api.js";
 import { field, fill, h } from "./dom.js";
+import { plural } from "./format.js";
 import { choice } from "./parts.js";
 
 const FORMATS = { html: "HTML, one file", markdown: "Markdown", jsonl: "JSON Lines" };
@@ -34,7 +35,7 @@ export function exportPanel(row, link) {
     const { findings } = await ask("POST", `${path}/redaction`, options());
     fill(list, findings.map((each) => finding(each, link, unredacted)));
     const count = findings.reduce((all, each) => all + each.count, 0);
-    return count ? `Redacted: ${findings.length}. Places: ${count}.` : "Nothing was found.";
+    return count ? `${plural(findings.length, "value")} in ${plural(count, "place")}.` : "Nothing was found.";
   });
   const download = work("Writing", async () => {
     const body = { ...options(), format: format.value, redact: redact.checked };

@@ -1,5 +1,8 @@
 // Numbers and times as people read them.
 
+/** @type {Intl.DateTimeFormatOptions} */
+export const HOURS = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+
 /** A count; from ten thousand on, short. @param {number | null | undefined} value */
 export function count(value) {
   if (value == null) return "";
@@ -7,8 +10,9 @@ export function count(value) {
   return new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }).format(value);
 }
 
-/** Dollars, with as many digits as matter. @param {string | number | null | undefined} value */
-export function money(value) {
+/** Dollars, with as many digits as matter; at least so many decimals, where they stand in a column.
+ *  @param {string | number | null | undefined} value  @param {number} [least] */
+export function money(value, least = 2) {
   if (value == null || value === "") return "";
   const amount = Number(value);
   if (!Number.isFinite(amount)) return "";
@@ -16,7 +20,13 @@ export function money(value) {
   if (Math.abs(amount) >= 1000) return `$${Math.round(amount).toLocaleString("en")}`;
   if (Math.abs(amount) >= 1) return `$${amount.toFixed(2)}`;
   const digits = Math.min(12, 1 - Math.floor(Math.log10(Math.abs(amount))));
-  return `$${amount.toFixed(Math.max(2, digits)).replace(/(\.\d\d+?)0+$/, "$1")}`;
+  const shortest = amount.toFixed(Math.max(2, digits)).replace(/(\.\d\d+?)0+$/, "$1");
+  return `$${shortest.padEnd(shortest.indexOf(".") + 1 + least, "0")}`;
+}
+
+/** The decimals of a column of dollars, at most four. @param {(string | number | null | undefined)[]} values */
+export function decimals(values) {
+  return Math.min(4, Math.max(2, ...values.map((value) => money(value).split(".")[1]?.length ?? 0)));
 }
 
 /** A time that something took. @param {number | null | undefined} ms */
@@ -51,12 +61,20 @@ export function ago(time, now = Date.now()) {
   return new Date(time).toLocaleDateString(undefined, { month: "short", day: "numeric", year: "numeric" });
 }
 
+/** A day and the time of day. @param {string | number} time */
+export function when(time) {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return "";
+  const day = date.toLocaleDateString(undefined, { year: "numeric", month: "short", day: "numeric" });
+  return `${day}, ${date.toLocaleTimeString([], { ...HOURS, second: "2-digit" })}`;
+}
+
 /** The time of day; with the day, where that is another one. @param {string | number} time  @param {boolean} [exact] with seconds */
 export function clock(time, exact = false) {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return "";
   /** @type {Intl.DateTimeFormatOptions} */
-  const parts = { hour: "2-digit", minute: "2-digit", hour12: false, ...(exact ? { second: "2-digit" } : {}) };
+  const parts = { ...HOURS, ...(exact ? { second: "2-digit" } : {}) };
   const hour = date.toLocaleTimeString([], parts);
   if (date.toDateString() === new Date().toDateString()) return hour;
   return `${date.toLocaleDateString(undefined, { month: "short", day: "numeric" })} ${hour}`;

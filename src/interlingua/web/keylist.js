@@ -1,7 +1,7 @@
 // Keys and their caps, to look at.
 
-import { folded, h, when } from "./dom.js";
-import { count, money } from "./format.js";
+import { folded, h } from "./dom.js";
+import { count, money, when } from "./format.js";
 import { address } from "./route.js";
 
 /** @param {any[]} keys  @param {boolean} admin whether they can be changed from here */

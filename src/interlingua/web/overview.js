@@ -5,7 +5,7 @@ import { ask, follow } from "./api.js";
 import { bars, lines, share, spark } from "./charts.js";
 import { connectCard, firstRequest, models } from "./connect.js";
 import { fill, folded, h } from "./dom.js";
-import { ago, count, money, percent, plural, took } from "./format.js";
+import { ago, count, decimals, HOURS, money, percent, plural, took } from "./format.js";
 import { icon } from "./icons.js";
 import { badge, head, named as choiceOf, segments } from "./parts.js";
 import { address, remember, remembered } from "./route.js";
@@ -142,19 +142,24 @@ const DOORS = [
 
 async function firstRun(element, signal) {
   const names = await models();
-  const done = () => setTimeout(() => signal.aborted || element.querySelector(".now")?.removeAttribute("hidden"), 300);
+  const hero = h(
+    "div",
+    { class: "hero" },
+    h("h2", {}, "Nothing has passed this gateway yet"),
+    h("p", {}, "Point a program here, or send the first request yourself. Spend, tokens, latency, errors and losses show up on this page as they happen."),
+  );
+  const passed = [
+    h("h2", {}, "The first request has passed"),
+    h("p", {}, "Its time, tokens and cost are on the overview, where your own programs appear as well."),
+    h("p", { class: "now" }, h("a", { class: "button first", href: "/?days=1" }, "Show the overview")),
+  ];
+  const done = () => setTimeout(() => signal.aborted || fill(hero, passed), 300);
   fill(
     element,
     head("Overview", location.host, h("a", { href: address("tasks"), class: "button" }, icon("plus"), "New task")),
-    h(
-      "div",
-      { class: "hero" },
-      h("h2", {}, "Nothing has passed this gateway yet"),
-      h("p", {}, "Point a program here, or send the first request yourself. Spend, tokens, latency, errors and losses show up on this page as they happen."),
-    ),
-    h("div", { class: "cards" }, firstRequest(names, done), connectCard(names)),
+    hero,
+    h("div", { class: "cards first-run" }, firstRequest(names, done), connectCard(names)),
     h("section", { class: "doors", "aria-label": "What else is here" }, DOORS.map(([name, sign, title, words]) => h("a", { href: address(name) }, icon(sign), h("strong", {}, title), h("span", {}, words)))),
-    h("p", { class: "now", hidden: true }, h("a", { class: "button first", href: "/?days=1" }, "Show the overview")),
   );
 }
 
@@ -187,7 +192,7 @@ function chart(stats, name, by, names, split) {
   const { points, parts, titles } = kind ? splitUp(stats, name, kind, names) : whole(stats, name);
   const when = (at) => {
     const date = new Date(at);
-    if (stats.days === 1) return date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
+    if (stats.days === 1) return date.toLocaleTimeString([], HOURS);
     return date.toLocaleDateString(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
   };
   const drawn = (asLines ? lines : bars)({ label, points, parts, shown, when, titles });
@@ -239,8 +244,9 @@ function byKind(title, rows, metric, names, opened) {
   const small = (row) => (row.series ? spark(`${what} by day of ${names.get(row.name) ?? row.name}`, row.series[by], parts[0], top) : share(row.requests / most));
   const columns = [title, "Requests", "Errors", "p50", "p95", "Tokens", "Cache", "Losses", "Spend"];
   const far = new Set(["p50", "p95", "Tokens", "Cache", "Losses"]);
+  const least = decimals(rows.map((row) => row.cost_usd));
   const line = (row) => {
-    const cells = [count(row.requests), percent(row.failed, row.requests), took(row.p50_ms), took(row.p95_ms), count(tokens(row)), percent(row.cache_share), count(row.losses), money(row.cost_usd)];
+    const cells = [count(row.requests), percent(row.failed, row.requests), took(row.p50_ms), took(row.p95_ms), count(tokens(row)), percent(row.cache_share), count(row.losses), money(row.cost_usd, least)];
     return h(
       "tr",
       {},

@@ -14,7 +14,9 @@ const MOST = 4;
 export async function playgroundView(element, _id, _part, left) {
   const query = remembered();
   const [{ data }, before] = await Promise.all([ask("GET", "/models"), query.session ? history(query.session) : []]);
-  const known = data.map((each) => each.id).filter((id) => !/embed/.test(id));
+  const offered = data.filter((each) => !/embed/.test(each.id));
+  const known = offered.map((each) => each.id);
+  const usual = usualFirst(offered);
   if (!known.length) {
     fill(element, head("Playground"), empty("flask-conical", "No model can be used yet", "Set a provider's key and restart the gateway; the local model needs none.", h("a", { class: "button first", href: "/" }, "How to connect")));
     return;
@@ -48,7 +50,7 @@ export async function playgroundView(element, _id, _part, left) {
     grid.append(column.element);
     arrange();
   };
-  const more = button("plus", "Add a model", { onclick: () => add(known.find((id) => !columns.some((each) => each.model.value === id)) ?? known[0]) });
+  const more = button("plus", "Add a model", { onclick: () => add(usual.find((id) => !columns.some((each) => each.model.value === id)) ?? known[0]) });
   const send = h("button", { type: "submit", class: "first" }, icon("play"), h("span", {}, "Run"));
   const stop = button("square", "Stop", { hidden: true, onclick: () => running?.abort() });
   const body = () => ({
@@ -89,7 +91,24 @@ export async function playgroundView(element, _id, _part, left) {
     grid,
   );
   const chosen = (query.models ?? "").split(",").filter((id) => known.includes(id)).slice(0, MOST);
-  for (const model of chosen.length ? chosen : known.slice(0, 2)) add(model);
+  for (const model of chosen.length ? chosen : usual.slice(0, 2)) add(model);
+}
+
+/** The names to begin with: routes, then the models with a short name (which are the newest), one of
+ *  each provider first; the local model last.
+ *  @param {{ id: string, aliases: string[] }[]} offered */
+export function usualFirst(offered) {
+  const seen = new Set();
+  const rank = ({ id, aliases }) => {
+    if (!id.includes(":")) return 0;
+    if (providerOf(id) === "local") return 4;
+    if (!aliases.length) return 3;
+    const isFirst = !seen.has(providerOf(id));
+    seen.add(providerOf(id));
+    return isFirst ? 1 : 2;
+  };
+  const ranked = offered.map((each) => ({ id: each.id, rank: rank(each) }));
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ id }) => id);
 }
 
 /** The messages of a session, up to and with the last one of the user, as Chat has them. */
@@ -191,14 +210,13 @@ class Column {
       const { requests } = await ask("GET", "/requests?limit=20").catch(() => ({ requests: [] }));
       row = requests.find((each) => each.id === id) ?? null;
     }
+    const isKnown = usage || row || first != null;
     const tokens = usage ? `${count(usage.prompt_tokens)} in, ${count(usage.completion_tokens)} out` : "unknown";
     const lost = row ? (row.losses ? badge(plural(row.losses, "loss", "losses"), "warn") : badge("none", "good")) : "unknown";
     const facts = {
-      Tokens: tokens,
-      Cost: money(row?.usage?.cost_usd) || "unknown",
-      Losses: row ? h("a", { href: address("requests", id) }, lost) : lost,
-      "First words": first == null ? "none" : took(first),
+      ...(isKnown ? { Tokens: tokens, Cost: money(row?.usage?.cost_usd) || "unknown", "First words": first == null ? "none" : took(first) } : {}),
       "In all": took(whole),
+      ...(isKnown ? { Losses: row ? h("a", { href: address("requests", id) }, lost) : lost } : {}),
     };
     fill(this.facts, Object.entries(facts).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
   }

@@ -2,12 +2,12 @@
 
 import { ask } from "./api.js";
 import { article } from "./blocks.js";
-import { fill, folded, h, s, shown, when } from "./dom.js";
-import { ago, count, money, plural, took } from "./format.js";
+import { fill, folded, h, s, shown } from "./dom.js";
+import { ago, count, money, plural, took, when } from "./format.js";
 import { icon } from "./icons.js";
 import { outline } from "./outline.js";
 import { badge, copyButton, head } from "./parts.js";
-import { address } from "./route.js";
+import { address, titled } from "./route.js";
 import { tree } from "./tree.js";
 
 const TIMES = 6;
@@ -33,6 +33,7 @@ export async function oneRequest(element, id, names) {
     row.attempts > 1 ? badge(`${row.attempts} attempts`, "warn") : null,
     row.losses ? badge(plural(row.losses, "loss", "losses"), "warn") : null,
   ];
+  titled(`Request to ${row.model ?? row.asked ?? "no model"}`);
   const about = [h("span", {}, row.id), copyButton(() => row.id, "Copy the request id"), ` ${when(row.at)}, ${ago(row.at)}`];
   fill(
     element,

@@ -1,9 +1,9 @@
 // What passes the gateway, as it ends; found by time, model, status and key.
 
 import { ask, askBlob, follow } from "./api.js";
-import { field, fill, h, when, wideField } from "./dom.js";
+import { field, fill, h, wideField } from "./dom.js";
 import { save } from "./export.js";
-import { ago, clock, count, money, took } from "./format.js";
+import { ago, clock, count, money, plural, took, when } from "./format.js";
 import { keyList } from "./keylist.js";
 import { badge, button, empty, head, named } from "./parts.js";
 import { oneRequest } from "./request.js";
@@ -25,7 +25,9 @@ export async function requestsView(element, id, _part, signal) {
 
 async function allRequests(element, keys, names, admin, signal) {
   const wanted = remembered();
-  const model = h("input", { type: "search", autocomplete: "off", placeholder: "Whole name of a model or route", value: wanted.model ?? "" });
+  const model = h("input", { type: "search", autocomplete: "off", list: "asked", placeholder: "Whole name of a model or route", value: wanted.model ?? "" });
+  const passed = h("datalist", { id: "asked" });
+  model.addEventListener("focus", () => suggest(passed), { once: true });
   const status = named(STATUSES, wanted.status);
   const key = named({ "": "All", ...Object.fromEntries(names) }, wanted.key);
   const range = named(RANGES, wanted.since || wanted.until ? "own" : wanted.hours);
@@ -105,6 +107,7 @@ async function allRequests(element, keys, names, admin, signal) {
       "div",
       { class: "toolbar", role: "search" },
       wideField("Model", model),
+      passed,
       field("Time range", range),
       field("Status", status),
       names.size ? field("Key", key) : null,
@@ -115,6 +118,13 @@ async function allRequests(element, keys, names, admin, signal) {
     h("p", { class: "center" }, older),
     keys.length ? keyList(keys, admin) : null,
   );
+}
+
+/** The models and routes of the last 30 days, to choose from. @param {HTMLDataListElement} list */
+async function suggest(list) {
+  const { models, routes } = await ask("GET", "/stats?days=30").catch(() => ({ models: [], routes: [] }));
+  const names = [...routes, ...models].map((/** @type {{ name: string }} */ { name }) => name);
+  fill(list, [...new Set(names)].filter((name) => name !== "(others)").map((name) => h("option", { value: name })));
 }
 
 function instant(local) {
@@ -153,6 +163,7 @@ function modelOf(row) {
     route || attempts > 1
       ? h("span", { class: attempts > 1 ? "quiet" : "quiet asked" }, route ? h("span", { class: "asked" }, `${route} `) : null, attempts > 1 ? badge(`${attempts} attempts`, "warn") : null)
       : null,
+    row.losses ? h("span", { class: "quiet lossy" }, badge(plural(row.losses, "loss", "losses"), "warn")) : null,
     error ? h("span", { class: "quiet wrong" }, error) : null,
   ];
 }
@@ -225,5 +236,5 @@ function tokens(usage) {
 
 function cost(usage) {
   if (!usage) return "";
-  return usage.cost_usd == null ? "unknown" : money(usage.cost_usd);
+  return usage.cost_usd == null ? "unknown" : money(usage.cost_usd, 4);
 }

@@ -46,6 +46,11 @@ export function address(name, id, part) {
   return part ? `${path}#${encodeURIComponent(part)}` : path;
 }
 
+/** Name the browser's tab. @param {string} words */
+export function titled(words) {
+  document.title = words ? `${words} · interlingua` : "interlingua";
+}
+
 /**
  * Go to an address of the page.
  * @param {string} path

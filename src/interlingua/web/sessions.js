@@ -2,13 +2,13 @@
 // the transcript of one.
 
 import { ask, askText } from "./api.js";
-import { field, fill, h, lit, when, wideField } from "./dom.js";
+import { field, fill, h, lit, wideField } from "./dom.js";
 import { exportPanel } from "./export.js";
-import { ago, money, plural } from "./format.js";
+import { ago, money, plural, when } from "./format.js";
 import { icon } from "./icons.js";
 import { memorySource } from "./memory.js";
 import { badge, copyButton, empty, head, named, snippet } from "./parts.js";
-import { address, go as goToAddress, remember, remembered } from "./route.js";
+import { address, go as goToAddress, remember, remembered, titled } from "./route.js";
 import { goTo, transcript } from "./transcript.js";
 import { viewAs } from "./viewas.js";
 
@@ -24,9 +24,10 @@ export async function sessionsView(element, id, part, signal) {
 
 async function listing(element, signal) {
   const wanted = remembered();
-  const { transcripts } = await others();
+  const { transcripts, titles } = await others();
   const agents = [...new Set(transcripts.map((row) => row.source))].sort();
-  const sources = { "": "All", ...OWN, ...Object.fromEntries(agents.map((each) => [each, each])) };
+  const known = { ...OWN, ...titles };
+  const sources = { "": "All", ...OWN, ...Object.fromEntries(agents.map((each) => [each, titles[each] ?? each])) };
   const input = (name, placeholder) => h("input", { type: "search", autocomplete: "off", placeholder, value: wanted[name] ?? "" });
   const controls = {
     q: input("q", "Words in names and messages"),
@@ -79,13 +80,16 @@ async function listing(element, signal) {
     stored = more ? [...stored, ...found.sessions] : found.sessions;
     last = found.sessions.at(-1)?.id ?? last;
     const rows = [...stored, ...matching(params)].sort((a, b) => new Date(b.updated_at).getTime() - new Date(a.updated_at).getTime());
-    fill(list, rows.map((row) => line(row, controls.q.value)));
-    fill(state, `${plural(rows.length, "session")}${found.has_more ? " and more" : ""}`);
+    fill(list, rows.map((row) => line(row, controls.q.value, known)));
+    const sessions = `${plural(rows.length, "session")}${found.has_more ? " and more" : ""}`;
+    fill(state, sessions);
     none.hidden = rows.length > 0;
     fill(none, rows.length ? null : nothing(params.size > 2));
     rest.hidden = !found.has_more;
     if (!more) await inMessages(controls.q.value.trim(), hits, () => number === latest && !signal.aborted);
-    if (!hits.hidden) none.hidden = true;
+    if (hits.hidden) return;
+    none.hidden = true;
+    fill(state, `${sessions} · ${plural(hits.querySelectorAll("li").length, "message")}`);
   };
   let waiting = null;
   const soon = () => {
@@ -121,7 +125,7 @@ async function others(limit = 500) {
   try {
     return await ask("GET", `/transcripts?limit=${limit}`);
   } catch {
-    return { transcripts: [], tools: [] };
+    return { transcripts: [], tools: [], titles: {} };
   }
 }
 
@@ -151,7 +155,7 @@ async function inMessages(words, section, isWanted) {
   section.hidden = false;
 }
 
-function line(row, looked) {
+function line(row, looked, titles) {
   const isOther = !(row.source in OWN) && "unpriced" in row;
   const id = isOther ? `${row.source}:${row.id}` : row.id;
   const words = [row.name, row.workspace_path, row.active_model].filter(Boolean).join(" ").toLowerCase();
@@ -165,9 +169,9 @@ function line(row, looked) {
       h("span", { class: "name", title: row.name || row.workspace_path }, lit(row.name || row.workspace_path || row.id, looked)),
       h("span", { class: "quiet" }, lit(facts.filter(Boolean).join(" · "), looked)),
     ),
-    h("span", { class: "far" }, badge(OWN[row.source] ?? row.source, isOther ? "accent" : null)),
+    h("span", { class: "far" }, badge(titles[row.source] ?? row.source, isOther ? "accent" : null)),
     h("span", { class: "num far messages" }, plural(row.message_count, "message")),
-    h("span", { class: "num" }, row.cost_usd == null ? "" : money(row.cost_usd)),
+    h("span", { class: "num" }, row.cost_usd == null ? "" : money(row.cost_usd, 4)),
     h("span", { class: "num quiet", title: when(row.updated_at) }, ago(row.updated_at)),
     copyButton(() => resume(id, isOther), isOther ? "Copy the command that resumes it" : "Copy the command that continues it"),
   );
@@ -201,9 +205,11 @@ function source(row) {
 
 async function one(element, id, message, signal) {
   const [row, { formats }, { tools: agents }] = await Promise.all([ask("GET", `/sessions/${encodeURIComponent(id)}`), ask("GET", "/convert"), others(1)]);
+  titled(row.name || row.workspace_path);
   const tools = (shown) => {
     const view = viewAs(formats, () => shown.text, row.active_model);
     return {
+      before: [toAll()],
       actions: [h("a", { class: "button", href: `/playground?session=${encodeURIComponent(id)}` }, icon("flask-conical"), "Try on other models")],
       above: [view.output],
       beside: [resuming(id, false, agents), view.control, exportPanel(row, (place) => to(id, place))],
@@ -226,13 +232,18 @@ async function elsewhere(element, name, message, signal) {
   const [agent, id] = [name.slice(0, at), name.slice(at + 1)];
   const [found, { tools }] = await Promise.all([ask("GET", `/transcripts/${encodeURIComponent(agent)}/${encodeURIComponent(id)}`), others()]);
   const places = { link: (part) => to(name, part), href: (each) => to(each), go: (each) => goToAddress(to(each)) };
-  const shown = await transcript(element, memorySource(found, places), message, signal, () => ({ beside: [resuming(name, true, tools.filter((each) => each !== agent))] }));
-  element.prepend(h("a", { href: address("sessions"), class: "back" }, icon("arrow-left"), "All sessions"));
+  const around = { before: [toAll()], beside: [resuming(name, true, tools.filter((each) => each !== agent))] };
+  const shown = await transcript(element, memorySource(found, places), message, signal, () => around);
   return (next, part) => {
     if (next !== name || !part) return false;
     goTo(shown, part);
     return true;
   };
+}
+
+/** The way back to the list. */
+function toAll() {
+  return h("a", { href: address("sessions"), class: "back" }, icon("arrow-left"), "All sessions");
 }
 
 /** The command that carries a session over, for the tool that is chosen. */

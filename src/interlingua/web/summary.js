@@ -1,7 +1,8 @@
 // What there is to say of a whole session: tokens and cost by model, changes of model with what
 // they lost, and branches.
 
-import { fill, folded, h, when } from "./dom.js";
+import { fill, folded, h } from "./dom.js";
+import { plural, when } from "./format.js";
 import { lossLine } from "./lossline.js";
 import { picture } from "./picture.js";
 import { totals } from "./usage.js";
@@ -19,7 +20,7 @@ export function changeMark({ from, to, losses }) {
   const words = `From here on ${to}, before ${from}.`;
   if (!losses) return h("div", { class: "note change" }, h("p", {}, words));
   if (!losses.count) return h("div", { class: "note change" }, h("p", {}, `${words} Nothing was lost.`));
-  const count = losses.count === 1 ? "1 thing was lost" : `${losses.count} things were lost`;
+  const count = plural(losses.count, "loss", "losses");
   const rest = losses.count - Math.min(MOST, losses.losses.length);
   return h(
     "div",

@@ -9,7 +9,7 @@ import { followEnd } from "./follow.js";
 import { ago } from "./format.js";
 import { icon } from "./icons.js";
 import { button, empty, iconButton } from "./parts.js";
-import { address, go as goTo } from "./route.js";
+import { address, go as goTo, titled } from "./route.js";
 import { stateOf } from "./tasks.js";
 
 const TAIL = 500;
@@ -108,7 +108,12 @@ export function oneTask(pane, id, signal) {
       drawQueue(data);
     } else if (name === "maria.confirmations.synchronized") {
       talk.waiting(data.map((call) => call.id));
+      const answered = asking.contains(document.activeElement) && !narrow.matches;
       fill(asking, data.map((call) => approval(path, call, (yes) => tried(() => ask("POST", `${path}/confirmations`, { id: call.id, approved: yes })), signal)));
+      // Not the button itself: a second Enter would answer what nobody has read.
+      /** @type {HTMLElement | null} */
+      const next = asking.querySelector("[data-call]");
+      if (answered) (next ?? box).focus({ preventScroll: true });
       if (data.length && narrow.matches) asking.scrollIntoView({ block: "end" });
     }
   };
@@ -138,6 +143,7 @@ export function oneTask(pane, id, signal) {
   const update = (now) => {
     task = now;
     fill(title, task.name || task.cwd);
+    titled(task.name || task.cwd);
     const facts = [task.model, task.name && task.cwd, task.created && `begun ${ago(task.created)}`];
     fill(about, stateOf(task), ` ${facts.filter(Boolean).join(" · ")}`);
     stop.disabled = task.status !== "generating";
@@ -155,5 +161,5 @@ export function oneTask(pane, id, signal) {
     fill(pane, back, empty("circle-help", "There is no such task", words, h("a", { class: "button first", href: address("tasks") }, "Start a task")));
   };
   ask("GET", path).then(({ task: now }) => update(now), (odd) => (odd.status === 404 ? missing() : fill(state, odd.message)));
-  return { id, update, leave: () => following.abort() };
+  return { id, update, leave: () => following.abort(), focus: () => box.focus({ preventScroll: true }) };
 }

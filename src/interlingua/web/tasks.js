@@ -7,7 +7,7 @@ import { field, fill, h } from "./dom.js";
 import { ago } from "./format.js";
 import { icon } from "./icons.js";
 import { badge, empty } from "./parts.js";
-import { address, go as goTo, keepTyped } from "./route.js";
+import { address, go as goTo, keepTyped, titled } from "./route.js";
 import { oneTask } from "./task.js";
 
 const SHOWN = 200;
@@ -65,7 +65,9 @@ export async function tasksView(element, id, _part, signal) {
   const go = (next) => {
     if (open && open.id === next) return true; // what is typed there stays
     open?.leave();
+    const isWriting = pane.contains(document.activeElement) && matchMedia("(hover: hover)").matches;
     open = next ? oneTask(pane, next, signal) : newTask(pane);
+    if (isWriting) open.focus();
     element.classList.toggle("one", Boolean(next));
     draw();
     return true;
@@ -109,6 +111,7 @@ function line(task, open) {
 }
 
 function newTask(pane) {
+  titled("New task");
   const folder = h("input", { type: "text", autocomplete: "off", placeholder: "The gateway's own folder" });
   const model = h("input", { type: "text", autocomplete: "off", list: "models", placeholder: "Default" });
   const known = h("datalist", { id: "models" });
@@ -126,7 +129,7 @@ function newTask(pane) {
   fill(pane, h("div", { class: "new" }, h("span", { class: "disc" }, icon("list-checks")), h("h1", {}, "New task"), h("p", { class: "quiet" }, "An agent works in a folder of this machine, step by step, and asks before it changes anything."), form));
   if (matchMedia("(hover: hover)").matches && !document.activeElement?.closest("main")) box.focus({ preventScroll: true });
   models().then((names) => fill(known, names.map((name) => h("option", { value: name }))), () => {}); // names can be typed all the same
-  return { id: null, leave() {}, update() {} };
+  return { id: null, leave() {}, update() {}, focus() {} };
 }
 
 /** The new task; where one lives in the folder already, that one gets the message. */

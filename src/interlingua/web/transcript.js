@@ -1,8 +1,8 @@
 // The transcript of one session, whoever tells it: the gateway, or the file it was exported to.
 
-import { field, fill, h, lit, when } from "./dom.js";
+import { field, fill, h, lit } from "./dom.js";
 import { article } from "./blocks.js";
-import { plural } from "./format.js";
+import { plural, when } from "./format.js";
 import { branchChoice, changeList, changeMark, mark, showTotals } from "./summary.js";
 import { head } from "./parts.js";
 import { Window } from "./window.js";
@@ -28,13 +28,14 @@ export async function transcript(element, source, message, signal, tools) {
   const changes = h("div", {});
   const branches = h("div", {});
   const about = [row.workspace_path, row.active_model, plural(row.message_count, "message"), when(row.created_at)];
-  const { actions = [], above = [], beside = [] } = tools?.(shown) ?? {};
+  const { before = [], actions = [], above = [], beside = [] } = tools?.(shown) ?? {};
   const panel = h("details", { class: "about" }, h("summary", {}, "About this session"), searchBox(source), branches, used, changes, beside);
   const isWide = matchMedia("(min-width: 64.01rem)");
   panel.open = isWide.matches;
   isWide.addEventListener("change", () => (panel.open = isWide.matches), { signal });
   fill(
     element,
+    before,
     head(row.name || row.workspace_path, about.filter(Boolean).join(" · "), ...actions),
     h(
       "div",

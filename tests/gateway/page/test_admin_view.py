@@ -162,12 +162,16 @@ def test_users_teams_and_budgets_are_added_and_ended(
 
 
 def test_other_keys_see_nothing_of_it(browser: Any, office: tuple[Place, str]) -> None:
-    place, _ = office
+    place, token = office
     plain = key(place.home, "plain").token
     with watched(browser, place) as page:
         at(page, plain)
         page.get_by_text("This key cannot administer the gateway").wait_for()
         assert not page.get_by_role("link", name="Administration").is_visible()
+        page.get_by_role("button", name="Use another key").click()
+        page.get_by_label("Key").fill(token)
+        page.get_by_role("button", name="Use this key").click()
+        page.get_by_role("region", name="All keys").wait_for()
 
 
 def test_the_keyboard_reaches_everything(browser: Any, office: tuple[Place, str]) -> None:

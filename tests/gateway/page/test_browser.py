@@ -171,9 +171,19 @@ def test_the_keyboard_alone_is_enough(page: Any, place: Place) -> None:
     page.keyboard.type(str(place.home / "keys"))
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
-    page.keyboard.type("by hand")
+    page.keyboard.type("write b.txt")
     page.keyboard.press("Enter")
-    expect(articles(page, "assistant")).to_contain_text("to: by hand")
+    expect(page.get_by_role("group", name="May write_file run?")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Message")).to_be_focused()
+    assert page.title() == "write b.txt · interlingua"
+    approve = page.get_by_role("button", name="Approve")
+    for _ in range(5):  # it stands just before
+        page.keyboard.press("Shift+Tab")
+        if approve.evaluate("each => each === document.activeElement"):
+            break
+    page.keyboard.press("Enter")
+    expect(articles(page, "tool")).to_contain_text("write_file: done")
+    expect(page.get_by_role("textbox", name="Message")).to_be_focused()
 
 
 def test_a_session_has_its_transcript_and_other_views(page: Any, place: Place) -> None:
@@ -243,6 +253,8 @@ def test_the_first_request_is_sent_from_the_page_and_then_there_is_an_overview(
         sending.get_by_label("Model").select_option(ANTHROPIC)
         sending.get_by_role("button", name="Send").click()
         expect(sending).to_contain_text("to: Say hello in three languages.")
+        expect(page.get_by_role("heading", name="The first request has passed")).to_be_visible()
+        expect(page.get_by_role("link", name="Show the overview")).to_be_in_viewport()
         page.get_by_role("link", name="See this request").click()
         expect(page.get_by_role("list", name="Waterfall")).to_be_visible()
         page.get_by_role("navigation").get_by_role("link", name="Overview").click()

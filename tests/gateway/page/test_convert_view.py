@@ -89,6 +89,29 @@ def test_another_target_another_report(page: Any) -> None:
     assert "to=gemini%2Canthropic" in page.url
 
 
+def test_warnings_are_told_from_losses_and_three_targets_have_room(page: Any) -> None:
+    opened(page, BODY)
+    group = page.get_by_role("region", name="Losses")
+    expect(findings(page).filter(has_text=WHY)).to_be_visible()
+    losses = group.locator(".finding .dot:not(.note)")
+    expect(group.locator("h3")).to_have_text(re.compile(f"{losses.count()} losses\\s*1 warning"))
+    expect(findings(page).filter(has_text="belongs to OpenAI").locator(".note")).to_be_visible()
+    for _ in range(2):
+        page.get_by_role("button", name="Add a target").click()
+    expect(page.get_by_label("Target format")).to_have_count(3)
+    panes = page.locator(".code-pane")
+    for width, columns in ((1280, 2), (1920, 4)):
+        page.set_viewport_size({"width": width, "height": 900})
+        boxes = [panes.nth(number).bounding_box() for number in range(4)]
+        assert len({round(box["x"]) for box in boxes}) == columns
+        assert all(box["width"] > 380 for box in boxes)
+    page.set_viewport_size({"width": 390, "height": 844})
+    count = page.locator(".report").evaluate(
+        "all => all.querySelectorAll('.dot:not(.note):not(.info)').length"
+    )
+    expect(page.get_by_role("button", name=f"Losses {count}")).to_be_visible()
+
+
 def test_a_link_holds_the_body_and_a_reload_keeps_it(page: Any) -> None:
     opened(page, BODY)
     page.wait_for_function("() => location.hash.startsWith('#z:')")

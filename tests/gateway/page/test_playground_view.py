@@ -24,6 +24,8 @@ def opened(page: Any) -> Any:
 
 def test_a_prompt_runs_on_several_models_side_by_side(page: Any) -> None:
     answers = opened(page)
+    providers = answers.get_by_role("heading", level=2)
+    expect(providers).to_have_text(["anthropic", "openai"])  # and not two old ones of the first
     page.get_by_label("Prompt", exact=True).fill("compare")
     page.get_by_role("button", name="Add a model").click()
     count = answers.count()
@@ -68,6 +70,7 @@ def test_a_failure_is_shown_beside_the_others(page: Any) -> None:
     page.get_by_label("Prompt", exact=True).fill("fail")
     page.get_by_role("button", name="Run").click()
     expect(answers.first.get_by_role("alert")).not_to_be_empty()
+    expect(answers.first.locator("dt")).to_have_text(["In all"])
 
 
 def test_the_last_turn_of_a_session_is_tried_on_other_models(page: Any, place: Place) -> None:

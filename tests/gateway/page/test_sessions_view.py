@@ -123,12 +123,16 @@ def test_a_change_of_model_is_marked_with_what_it_lost(page: Any, place: Place) 
     expect(page.get_by_text(f"From here on {GPT}, before {CLAUDE}.")).to_be_visible()
     lost = page.get_by_text("not its own thinking")
     expect(lost).to_be_hidden()
-    page.get_by_text("1 thing was lost in openai-responses").click()
+    page.get_by_text("1 loss in openai-responses").click()
     expect(lost).to_be_visible()
     expect(page.get_by_text("1 change of model")).to_be_visible()
     page.get_by_role("list", name="Changes of model").get_by_role("link").click()
     expect(articles(page, "assistant").last).to_be_focused()
     assert page.url.endswith(added[3].id or "?")
+    assert page.title() == "changed · interlingua"
+    page.get_by_role("link", name="All sessions").click()
+    expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
+    assert page.title() == "Sessions · interlingua"
 
 
 def test_images_are_shown_and_addresses_are_not_fetched(page: Any, place: Place) -> None:

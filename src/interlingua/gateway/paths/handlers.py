@@ -20,6 +20,7 @@ from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.gateway.shared.unserved import MISTRAL, client_of
 from interlingua.gateway.telemetry.metrics import CONTENT_TYPE, without_money
 from interlingua.model.exchange import ErrorKind
+from interlingua.profiles import aliases
 from interlingua.routing.policy import SCHEMA_VERSION as RULES_VERSION
 from interlingua.routing.policy import PolicyReader, Scope
 from interlingua.store.migrations import VERSION as STORE_VERSION
@@ -119,8 +120,10 @@ async def models(service: Service, request: Request, principal: Principal) -> Re
         listed = await listing.models(service.gateway, principal)
         body = listing.page(front, listed, request.query_params)
         if request.url.path == "/models":
+            short = aliases().items()
             for each, row in zip(listed, body["data"], strict=True):
                 row["model"] = each.model
+                row["aliases"] = [alias for alias, id in short if id == each.model]
                 row["capabilities"] = None if each.can is None else msgspec.to_builtins(each.can)
         elif client_of(request.headers) == MISTRAL:
             body["data"] = [listing.shown_to_mistral(each) for each in listed]

@@ -22,7 +22,7 @@ from interlingua.gateway.shared.bodies import number
 from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.state import Principal
 from interlingua.transcripts.exports import answers_of, totals_of
-from interlingua.transcripts.format import Found, Skipped, formats
+from interlingua.transcripts.format import Found, Skipped, formats, titles_of
 from interlingua.transcripts.prices import Prices
 from interlingua.transcripts.sessions import (
     Hit,
@@ -53,7 +53,8 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
     """The newest of them. A gateway with keys has none."""
     limit = number(request.query_params, "limit", PAGE, 1, MOST)
     rows = await asyncio.to_thread(_rows, limit) if may_read(service, principal) else []
-    return answer({"transcripts": rows, "tools": [*agents(), "chat"]})
+    titles = await asyncio.to_thread(titles_of, sorted({row["source"] for row in rows}))
+    return answer({"transcripts": rows, "tools": [*agents(), "chat"], "titles": titles})
 
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
