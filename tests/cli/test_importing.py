@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import interlingua as il
 from interlingua import transcripts
 from interlingua.cli.importing import import_transcript
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
@@ -326,11 +327,15 @@ def test_a_folder_is_imported_with_all_that_is_in_it(tmp_path: Path) -> None:
     (folder / "broken.json").write_text("{")
     (folder / "notes.txt").write_text("not one of them")
     (folder / "index.json").write_text('{"version": 3}')
+    with il.open_store(folder / "own.db"):
+        pass
     done = run("import", folder)
     assert done.exit_code == 1
-    assert "skipped: 1 JSON file without a conversation" in done.output
+    assert "skipped: 2 files without a conversation" in done.output
     assert "index.json" not in done.stderr
     assert run("import", folder / "index.json").exit_code == 1
+    named = run("import", folder / "own.db")
+    assert (named.exit_code, "a SQLite file that is no log of llm" in named.stderr) == (1, True)
     assert "3 sessions, 3 messages imported, 1 unreadable" in done.output
     assert "broken.json" in done.stderr
     assert "already imported: 3 sessions" in run("import", folder).output

@@ -94,7 +94,7 @@ def test_check_and_inspect_begin_with_the_place(tmp_path: Path) -> None:
     file, many = tmp_path / "request.json", tmp_path / "requests.jsonl"
     file.write_text(REQUEST)
     many.write_text((json.dumps(json.loads(REQUEST)) + "\n") * 2)
-    words = "$.messages[1].tool_call_id: irregular: result_answers_an_earlier_call: "
+    words = "$.messages[1].tool_call_id: no earlier call has this id (rule "
     for name in ("check", "inspect"):
         assert f"\n{file}:8 {words}" in "\n" + run(name, file).stdout
         assert f"\n{many}:2 {words}" in "\n" + run(name, many).stdout

@@ -80,6 +80,33 @@ def test_no_line_is_wider_than_the_terminal(store: Store, columns: int) -> None:
         assert id in on_terminal("sessions", "list", columns=columns)[1]
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_losses_and_errors_are_broken_between_words(tmp_path: Path, columns: int) -> None:
+    file = tmp_path / "r.json"
+    messages = [{"role": "user", "content": "hi"}]
+    file.write_text(json.dumps({"model": "gpt-5", "seed": 7, "messages": messages}))
+    code, seen = on_terminal("convert", file, "--to", "claude", "--compact", columns=columns)
+    lines = plain(seen).replace("\x1b[K", "").splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("anthropic: "))
+    assert code == 0
+    assert max(len(line) for line in lines[at:] if " " in line.strip()) <= columns
+    words = " ".join(" ".join(lines[at:]).split())
+    assert "'gpt-5' belongs to OpenAI, and Anthropic does not serve it; use -m, such as" in words
+    code, seen = on_terminal("convert", tmp_path / "r.json", "--to", "x", columns=columns)
+    assert "choose one of" in " ".join(seen.split())
+
+
+def test_formats_are_shown_for_people(tmp_path: Path) -> None:
+    code, seen = on_terminal("dialects", "--matrix", columns=60)
+    assert code == 0
+    assert "…" not in seen
+    assert re.search(r"1 openai-chat +\d\d +\d\d ", plain(seen))
+    page = plain(on_terminal("dialects", "anthropic", columns=80)[1])
+    assert "```" not in page
+    assert "\n#" not in page
+    assert process("dialects", "anthropic").stdout.startswith(b"# Anthropic Messages")
+
+
 def test_no_content_acts_on_the_terminal(store: Store) -> None:
     id = talk(store, f"word {EVIL}", name=EVIL)
     store.append(store.create_session("/w").id, [answer(f"evil:{EVIL}", "1")], check=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import shutil
 import threading
 import time
@@ -173,3 +174,19 @@ def test_a_terminal_shows_a_bar_and_wipes_it_away() -> None:
     assert drawn[1] == "fetching"
     assert drawn[2] == "fetching ███████████████░░░░░░░░░░░░░░░ 50 of 100 MB"
     assert drawn[3:] == [""], "no more than what changed, and nothing at last"
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80])
+def test_the_line_is_no_longer_than_the_terminal(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = os.terminal_size((columns, 24))
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: size)
+    screen = io.StringIO()
+    monkeypatch.setattr(screen, "fileno", lambda: 2)
+    shown = local.Terminal(screen)
+    shown.say("SmolLM2-135M-Instruct: checking the weights")
+    shown.progress(50_000_000, 100_000_000)
+    drawn = screen.getvalue().split("\r\x1b[2K")[1:]
+    assert max(map(len, drawn)) < columns
+    assert columns < 60 or drawn[1].endswith("50 of 100 MB")

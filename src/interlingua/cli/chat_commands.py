@@ -273,7 +273,8 @@ class Commands:
 
     def _present(self) -> str:
         model = self.talk.model
-        return one_line(f"{model}, dialect {self.talk.dialects.get(model) or 'default'}")
+        dialect = self.talk.dialects.get(model)
+        return one_line(model if dialect is None else f"{model}, dialect {dialect}")
 
     async def _change(self, name: str, dialect: str | None) -> None:
         """Show the plan, ask where something would be lost, then change."""

@@ -85,6 +85,11 @@ def _parser() -> MarkdownIt:
     return parser.disable(["image", "reference"])
 
 
+def show(text: str, out: TextIO, width: int) -> None:
+    """A whole page at once."""
+    _console(width, out).print(_Answer(_parser().parse(text)))
+
+
 class Flow:
     """Takes an answer's text piece by piece. `clean` makes text harmless for the terminal."""
 

@@ -58,11 +58,13 @@ class ConvertOptions(NamedTuple):
         if self.report_file:
             Path(self.report_file).write_bytes(report.to_json() + b"\n")
         if report or any(note.severity != "info" for note in report.notes):
+            from interlingua.cli.terminal import complain
+
             if body is not None:
                 from interlingua.cli.documents import report_with_lines
 
                 report = report_with_lines(report, name, body)
-            click.echo(for_commands(str(report)), err=True)
+            complain(for_commands(str(report)))
         return 3 if self.strict and report else 0
 
 

@@ -466,13 +466,13 @@ def _tell(summary: Summary, report_file: str | None) -> None:
     for kind, times in summary.losses.items():
         click.echo(f"{kind}: {times:,}", err=True)
     for line in tally.lines(summary.tally):
-        click.echo(for_commands(line), err=True)
+        complain(for_commands(line))
 
 
 def _sum_up(rows: str, bad: int, losses: int, kinds: Tally) -> None:
     click.echo(f"{rows}, {bad:,} unreadable, {plural(losses, 'loss')}", err=True)
     for line in tally.lines(kinds):
-        click.echo(for_commands(line), err=True)
+        complain(for_commands(line))
 
 
 def _tell_bad(file: Path) -> None:

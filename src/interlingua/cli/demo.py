@@ -85,7 +85,7 @@ def _show_message(name: str, written: Written) -> None:
     losses = written.report.losses
     click.echo(f"  lost: {len(losses) or 'nothing'}")
     for loss in losses:
-        click.echo(f"    {_line(str(loss))}")
+        click.echo(click.wrap_text(shown(str(loss)), min(_columns(), WIDTH), "    ", "        "))
 
 
 def _shortened(message: Any) -> bytes:
@@ -131,7 +131,7 @@ def _show(name: str, written: Written) -> None:
     click.echo(f"  {_line(_call(written.wire, dialect(name).traits.messages))}")
     click.echo(f"  lost: {lost or 'nothing'}")
     for loss in losses:
-        click.echo(f"    {_line(str(loss))}")
+        click.echo(click.wrap_text(shown(str(loss)), min(_columns(), WIDTH), "    ", "        "))
 
 
 def _call(wire: Any, messages: str) -> str:
@@ -213,7 +213,7 @@ def dialects_command(
         targets = dialects() if target is None else [dialect_named(target).name]
         _show_survivors(dialect_named(source).name, targets, as_json)
     elif name:
-        click.echo(probes.page(dialect_named(name)), nl=False)
+        _show_page(probes.page(dialect_named(name)))
     elif matrix:
         _show_matrix(as_json)
     else:
@@ -223,6 +223,17 @@ def dialects_command(
             return
         for row in rows:
             click.echo(f"{row['name']:<{NAMES}} {row['title']}")
+
+
+def _show_page(markdown: str) -> None:
+    from interlingua.cli.terminal import on_terminal
+
+    if not on_terminal():
+        click.echo(markdown, nl=False)
+        return
+    from interlingua.cli.chat_markdown import show
+
+    show(markdown, sys.stdout, min(_columns(), WIDTH))
 
 
 NAMES = 20
@@ -263,7 +274,7 @@ def _columns() -> int:
 
 def _show_matrix(as_json: bool) -> None:
     """Show how many features survive unchanged, from the format of a row to that of a column."""
-    from interlingua.cli.terminal import Column, put_json, show_table
+    from interlingua.cli.terminal import Column, put_json, show_table, tell
 
     names = dialects()
     found = {(one, other): _fates(one, other) for one in names for other in names if one != other}
@@ -277,11 +288,11 @@ def _show_matrix(as_json: bool) -> None:
         for number, one in zip(numbers, names, strict=True)
     ]
     show_table(columns, rows)
-    click.echo("\nThe share of features that arrive unchanged in the format of that number.")
-    click.echo("`interlingua dialects --from X --to Y` lists what changes and what gets lost.")
+    tell("\nPercent of the features that arrive unchanged in the format of that number.")
+    tell("`interlingua dialects --from X --to Y` lists what changes and what gets lost.")
 
 
 def _share(fates: dict[str, list[str]] | None) -> str:
     if fates is None:
         return ""
-    return f"{round(100 * len(fates['kept']) / sum(map(len, fates.values())))} %"
+    return f"{round(100 * len(fates['kept']) / sum(map(len, fates.values())))}"

@@ -266,7 +266,7 @@ def odd_lines(violations: Sequence[Violation], name: str, body: Body, source: So
         at = next(filter(None, candidates), ())
         where = ", ".join(with_lines(at, name, body))
         out.append(
-            f"{where}: irregular: {each.rule}: {each.problem}" if at else f"irregular: {each}"
+            f"{where}: {each.problem} (rule {each.rule})" if at else str(each)
         )
     return out
 

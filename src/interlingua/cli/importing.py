@@ -94,7 +94,10 @@ def command(
         importer = SessionImporter(store, new_ids, provider)
         for path in paths:
             format = _transcript_format(path, source)
-            if format is None:
+            if format is None and _is_database(path):
+                failed += path in named
+                _skip_database(path, importer, path in named)
+            elif format is None:
                 items = reading.items(path, source, model)
                 failed += _import_items(path, items, importer, done, path in named)
             else:
@@ -114,6 +117,21 @@ def _continuable() -> Iterator[None]:
     except KeyboardInterrupt:
         complain("interrupted; what was imported is stored, and the same command imports the rest")
         sys.exit(INTERRUPTED)
+
+
+def _is_database(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
+
+
+def _skip_database(path: Path, importer: SessionImporter, is_named: bool) -> None:
+    """One in a folder is only counted, as other files without conversations are."""
+    if is_named:
+        complain(f"{path}: a SQLite file that is no log of llm; import JSON Lines in its place")
+    else:
+        importer.counts.other_files += 1
 
 
 def _import_items(
@@ -498,7 +516,7 @@ class Counts(msgspec.Struct):
     requests_with_tools: int = 0
     requests_with_options: int = 0
     other_files: int = 0
-    """JSON files of folders that are not conversations."""
+    """Files of folders that are not conversations."""
 
     def left_out(self) -> Iterator[str]:
         if self.already_there:
@@ -510,7 +528,7 @@ class Counts(msgspec.Struct):
         if self.requests_with_options:
             yield f"not imported: the options of {plural(self.requests_with_options, 'request')}"
         if self.other_files:
-            yield f"skipped: {plural(self.other_files, 'JSON file')} without a conversation"
+            yield f"skipped: {plural(self.other_files, 'file')} without a conversation"
 
 
 class SessionImporter:

@@ -135,7 +135,7 @@ def _folded(input: Input, source: str) -> InspectedConversation:
 
     recorded = recording(input, source)
     value = fold(events_of(recorded.source, frames_of(recorded)))
-    odd = tuple([f"irregular: {violation}" for violation in validate(value)])
+    odd = tuple(map(str, validate(value)))
     return InspectedConversation(recorded.source, "stream", value, odd=odd)
 
 
@@ -330,7 +330,7 @@ def check_stream(source: str, chunks: Iterator[bytes]) -> list[str]:
     response = fold(events)
     if response.error is not None:
         problems.append(f"incomplete: {response.error.message}")
-    return problems + [f"irregular: {violation}" for violation in validate(response)]
+    return problems + list(map(str, validate(response)))
 
 
 def _frames_home(source: str, frames: list[Frame], events: list[Event]) -> list[str]:

@@ -166,7 +166,9 @@ def commands() -> click.Group:
             except (InterlinguaError, OSError) as error:
                 if getattr(error, "errno", None) == EPIPE:
                     raise  # the reader has gone, which is not an error
-                click.echo(f"interlingua: {shown(problem_of(error))}", err=True)
+                from interlingua.cli.terminal import complain
+
+                complain(f"interlingua: {problem_of(error)}")
                 context.exit(1)
             except KeyboardInterrupt:
                 click.echo("interlingua: interrupted; run the same command again", err=True)

@@ -6,6 +6,7 @@ message can move the cursor.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 import msgspec
@@ -197,9 +198,41 @@ def _escape(char: str) -> str:
 
 
 def complain(text: str) -> None:
-    """A line on standard error; on a terminal in the place of a bar, which comes again."""
-    clear = "\r\x1b[K" if sys.stderr.isatty() else ""
-    click.echo(f"{clear}{shown(text)}", err=True)
+    """Lines on standard error; on a terminal as wide as it is, and in the place of a bar, which
+    comes again."""
+    if not sys.stderr.isatty():
+        click.echo(shown(text), err=True)
+        return
+    click.echo(f"\r\x1b[K{_fitted(text, sys.stderr)}", err=True)
+
+
+def tell(text: str) -> None:
+    """The same on standard output."""
+    click.echo(_fitted(text, sys.stdout) if on_terminal() else shown(text))
+
+
+def _fitted(text: str, stream: TextIO) -> str:
+    columns = os.get_terminal_size(stream.fileno()).columns
+    return "\n".join(_wrapped(line, columns) for line in shown(text).split("\n"))
+
+
+def _wrapped(line: str, columns: int) -> str:
+    """A line that is too long for the terminal, broken between words; indented where it is an
+    entry: indented itself, or begun by a name and a colon."""
+    from textwrap import fill
+
+    if _width(line) <= columns:
+        return line
+    start = len(line) - len(line.lstrip())
+    is_entry = start > 0 or line.split(" ", 1)[0].endswith(":")
+    indent = " " * (start + 4 * is_entry)
+    return fill(
+        line,
+        max(columns, 40),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 class Progress:

@@ -112,15 +112,24 @@ class Terminal:
         tenths = done * 1000 // max(total, 1)
         if tenths != self._tenths:
             self._tenths = tenths
-            bar = ("█" * (done * _WIDTH // max(total, 1))).ljust(_WIDTH, "░")
-            self._draw(f"{self._text} {bar} {done / 1e6:.0f} of {total / 1e6:.0f} MB")
+            size = f"{done / 1e6:.0f} of {total / 1e6:.0f} MB"
+            width = min(_WIDTH, self._columns() - len(self._text) - len(size) - 3)
+            bar = ("█" * (done * width // max(total, 1))).ljust(width, "░")
+            self._draw(f"{self._text} {bar} {size}" if width >= 5 else f"{self._text} {size}")
 
     def finish(self) -> None:
         self._draw("")
 
     def _draw(self, text: str) -> None:
-        self._stream.write(f"\r\x1b[2K{text}")
+        self._stream.write(f"\r\x1b[2K{text[: self._columns() - 1]}")
         self._stream.flush()
+
+    def _columns(self) -> int:
+        """A longer line would go on below, where it is not drawn over."""
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns
+        except (OSError, ValueError):
+            return 100
 
 
 def usual() -> Show:

@@ -62,7 +62,7 @@ class Violation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
 
     def __str__(self) -> str:
         whose = f" (message {self.message_id})" if self.message_id else ""
-        return f"{self.rule} at {self.path}{whose}: {self.problem}"
+        return f"{self.path}{whose}: {self.problem} (rule {self.rule})"
 
 
 def validate(value: Conversation | Iterable[Message] | Response) -> list[Violation]:
@@ -354,7 +354,7 @@ def answered_call_is_the_results(message: Message, history: History) -> Sequence
         return ()
     for index, block in enumerate(message.content):
         if type(block) is ToolResultBlock and block.tool_use_id != parent:
-            problem = "it is not the tool_use_id of the tool_result"
+            problem = "it differs from the tool_use_id of the result"
             return [(index, ".metadata.parent_tool_use_id", problem)]
     return ()
 
@@ -392,18 +392,18 @@ def source_fits_its_kind(message: Message, history: History) -> Sequence[Finding
 
 @_rule("S002-54", "S002-52", blocks=(ToolUseBlock,))
 def tool_ids_are_not_repeated(message: Message, history: History) -> Sequence[Finding]:
-    return _at(history.repeated, ".id", "an earlier tool_use has the same id")
+    return _at(history.repeated, ".id", "an earlier call has the same id")
 
 
 @_rule("S002-53", blocks=(ToolResultBlock,))
 def result_answers_an_earlier_call(message: Message, history: History) -> Sequence[Finding]:
     orphans = history.orphans if history.whole else ()
-    return _at(orphans, ".tool_use_id", "no earlier tool_use of this session has this id")
+    return _at(orphans, ".tool_use_id", "no earlier call has this id")
 
 
 @_rule("S002-54", blocks=(ToolResultBlock,))
 def call_is_answered_once(message: Message, history: History) -> Sequence[Finding]:
-    return _at(history.again, ".tool_use_id", "this tool_use has a tool_result already")
+    return _at(history.again, ".tool_use_id", "this call has a result already")
 
 
 @_rule("S002-49", roles=(_ASSISTANT,), blocks=(ToolResultBlock,))
@@ -448,7 +448,7 @@ def ids_increase(message: Message, history: History) -> Sequence[Finding]:
 @_rule("S002-52", "S002-65", held=True, blocks=(ToolUseBlock,))
 def tool_ids_are_ours(message: Message, history: History) -> Sequence[Finding]:
     return [
-        (index, f".content[{index}].id", "the id of a stored tool_use is tu_ and a ULID")
+        (index, f".content[{index}].id", "the id of a stored call is 'tu_' and a ULID")
         for index, block in enumerate(message.content)
         if type(block) is ToolUseBlock and not _is_tool_id(block.id)
     ]
@@ -488,7 +488,7 @@ def chosen_model_is_the_model(message: Message, history: History) -> Sequence[Fi
     routing, model = message.metadata.routing, message.metadata.model
     if routing is None or model is None or routing.chosen_model == model:
         return ()
-    return [(None, ".metadata.routing.chosen_model", "it is not the model of the message")]
+    return [(None, ".metadata.routing.chosen_model", "it differs from the model of the message")]
 
 
 @_rule("S002-39", roles=(_ASSISTANT,), held=True)
