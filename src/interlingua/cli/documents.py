@@ -265,9 +265,7 @@ def odd_lines(violations: Sequence[Violation], name: str, body: Body, source: So
         candidates = list(islice(places, len(around[number]) if number < len(around) else 0))
         at = next(filter(None, candidates), ())
         where = ", ".join(with_lines(at, name, body))
-        out.append(
-            f"{where}: {each.problem} (rule {each.rule})" if at else str(each)
-        )
+        out.append(f"{where}: {each.problem} (rule {each.rule})" if at else str(each))
     return out
 
 
