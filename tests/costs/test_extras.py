@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
+import interlingua as il
 from interlingua.costs import PriceTable, bundled, cost_of, priced, reprice
-from interlingua.costs.cost import Costs, cost_notes, differs, unpriced_parts
+from interlingua.costs.cost import Costs, cost_notes, differs, unpriced_parts, with_runs
 from interlingua.costs.history import cost_by
 from interlingua.errors import ReadError
 from interlingua.gateway.keys.tariffs import Pricer
+from interlingua.gateway.telemetry.records import _usage
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, Usage, reported_cost
 from interlingua.transcripts.prices import Prices
@@ -215,3 +218,128 @@ def test_the_providers_cost_is_beside_ours() -> None:
     assert cost_notes(usage, SONNET) == ["the provider reports $1.01"]
     apart = usage.replace(raw={"xai": {"cost_in_usd_ticks": 12_000_000_000}})
     assert cost_notes(apart, SONNET) == ["the provider reports $1.2, which is more than 2 % apart"]
+
+
+def answer(dialect: str, usage: dict[str, Any], **more: Any) -> Message:
+    """An answer of "Hi" with this usage, as its provider sends it."""
+    message = {"role": "assistant", "content": "Hi", **more.pop("message", {})}
+    parts = more.pop("parts", [{"text": "Hi"}])
+    grounded = {"groundingMetadata": more.pop("grounded")} if "grounded" in more else {}
+    body: dict[str, dict[str, Any]] = {
+        "anthropic": {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude-sonnet-4-6",
+            "content": [*more.pop("blocks", []), {"type": "text", "text": "Hi"}],
+            "stop_reason": "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 100, "output_tokens": 10, **usage},
+        },
+        "openai-chat": {
+            "id": "chat_1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "m",
+            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110, **usage},
+        },
+        "gemini": {
+            "candidates": [
+                {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", **grounded}
+            ],
+            "usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 10, **usage},
+            **more,
+        },
+    }
+    return il.dialect(dialect).read_response(body[dialect]).message
+
+
+QUERIES = {"webSearchQueries": ["rye", "", "wheat", "rye"]}
+RUN = [
+    {"executableCode": {"language": "PYTHON", "code": "1"}},
+    {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}},
+    {"text": "Hi"},
+]
+SHELL = [
+    {
+        "type": "server_tool_use",
+        "id": "srvtoolu_1",
+        "name": "bash_code_execution",
+        "input": {"command": "ls"},
+    }
+]
+XAI = {"server_side_tool_usage_details": {"web_search_calls": 2, "x_search_calls": 1}}
+TOOL_TOKENS = {"toolUsePromptTokenCount": 1000, "totalTokenCount": 1110}
+SEARCHED = {"server_tool_use": {"web_search_requests": 1, "web_fetch_requests": 0}}
+EXECUTED = [{"type": "search", "index": 0, "arguments": "{}", "output": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("model", "message", "cost", "unpriced"),
+    [
+        # a region at 1.1 times every token rate, an answer at twice, one of unknown rate
+        (SONNET, answer("anthropic", {"inference_geo": "us"}), "0.000495", ()),
+        (SONNET, answer("anthropic", {"inference_geo": "not_available"}), "0.00045", ()),
+        ("anthropic:claude-opus-5", answer("anthropic", {"speed": "fast"}), "0.0015", ()),
+        (SONNET, answer("anthropic", {"speed": "fast"}), "0.00045", ("speed fast",)),
+        (SONNET, answer("anthropic", {}, blocks=SHELL), "0.00045", ("code_execution",)),
+        (SONNET, answer("anthropic", SEARCHED, blocks=SHELL), "0.01045", ("code_execution",)),
+        # Gemini 2.5 bills a prompt that it searched for, Gemini 3 each query
+        (
+            "gemini:gemini-2.5-flash",
+            answer("gemini", {}, grounded=QUERIES, modelVersion="gemini-2.5-flash"),
+            "0.035055",
+            (),
+        ),
+        (
+            "gemini:gemini-3-pro-preview",
+            answer("gemini", {}, grounded=QUERIES, modelVersion="gemini-3-pro-preview"),
+            "0.02832",
+            (),
+        ),
+        (
+            "vertex:gemini-2.5-pro",
+            answer("gemini", {}, grounded={"groundingChunks": [{"maps": {"uri": "u"}}]}),
+            "0.025225",
+            (),
+        ),
+        ("gemini:gemini-2.5-flash", answer("gemini", {}, parts=RUN), "0.000055", ()),
+        # what a tool added to the prompt, but for what a search found
+        ("gemini:gemini-2.5-flash", answer("gemini", TOOL_TOKENS, parts=RUN), "0.000355", ()),
+        (
+            "gemini:gemini-2.5-flash",
+            answer("gemini", TOOL_TOKENS, grounded=QUERIES, modelVersion="gemini-2.5-flash"),
+            "0.035055",
+            (),
+        ),
+        ("xai:grok-4", answer("openai-chat", XAI), "0.01545", ()),
+        ("openai:gpt-4o-search-preview", answer("openai-chat", {}), "0.02535", ()),
+        (
+            "groq:openai/gpt-oss-120b",
+            answer("openai-chat", {}, message={"executed_tools": EXECUTED}),
+            "0.005021",
+            (),
+        ),
+    ],
+)
+def test_nothing_that_is_billed_costs_nothing_in_silence(
+    model: str, message: Message, cost: str, unpriced: tuple[str, ...]
+) -> None:
+    usage = with_runs(message)
+    assert usage is not None
+    found = cost_of(usage, model)
+    assert (found.total, found.unpriced) == (Decimal(cost), unpriced)
+    assert unpriced_parts(usage, model) == unpriced
+    assert priced(usage, model).unpriced == (unpriced or None)
+    assert Pricer(bundled()).cost(usage, model, NOW) == found.total
+    sums = Costs(bundled())
+    sums.add(usage, model, NOW)
+    assert sums.total == found.total
+    whole = message.replace(metadata=message.metadata.replace(model=model))
+    (again,) = reprice([whole], bundled())
+    assert again.new == found.total
+    # a row of the gateway keeps what its cost depends on
+    row = _usage(usage, found.total, model, bundled())
+    assert row is not None
+    assert cost_of(row, model).total == found.total

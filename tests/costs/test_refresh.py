@@ -32,6 +32,7 @@ LITELLM: dict[str, Any] = {
         "input_cost_per_token_above_200k_tokens": 6e-06,
         "output_cost_per_token_above_200k_tokens": 2.25e-05,
         "search_context_cost_per_query": {"low": 0.01, "high": 0.01},
+        "provider_specific_entry": {"us": 1.1, "fast": 2, "other": 3},
     },
     "gemini/sail": {
         "litellm_provider": "gemini",
@@ -107,7 +108,8 @@ def test_what_agrees_is_taken_and_the_rest_named(tmp_path: Path) -> None:
     assert found.differ == ["gemini:sail"]
     mill = found.table["anthropic:mill-1"]
     assert (mill.input, mill.cache_write_1h) == (Decimal(3), Decimal(6))
-    assert mill.modes == {"batch": Decimal("0.5")}  # priority has two factors
+    # priority has two factors, and stands for none
+    assert mill.modes == {"batch": Decimal("0.5"), "fast": 2, "us": Decimal("1.1")}
     assert mill.uses == {"web_search": Decimal(10)}
     assert [(tier.above_prompt_tokens, tier.input) for tier in mill.tiers] == [
         (200_000, Decimal(6))

@@ -274,12 +274,12 @@ class Pricing:
         self._table = run(store, stored_prices(own)) or own
 
     def __call__(self, message: Message) -> Message:
-        from interlingua.costs.cost import priced
+        from interlingua.costs.cost import priced, with_runs
         from interlingua.dialects.anthropic.response import hour_cache_tokens
         from interlingua.profiles.names import UnknownModelError
 
         metadata = message.metadata
-        usage, model = metadata.usage, metadata.model
+        usage, model = with_runs(message), metadata.model
         if usage is None or usage.cost_usd is not None or model is None:
             return message
         try:

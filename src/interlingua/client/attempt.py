@@ -93,11 +93,16 @@ _LEAST_COMPARED = 2048
 def with_provenance(response: Response, target: Target) -> Response:
     """The response with model, provider, protocol and cost."""
     message = response.message
+    usage = message.metadata.usage
+    if usage is not None:
+        from interlingua.costs.cost import with_runs
+
+        usage = with_cost(with_runs(message), target.model, message.metadata.response_model)
     metadata = message.metadata.replace(
         model=target.model,
         provider=target.provider.key,
         protocol=target.dialect.name,
-        usage=with_cost(message.metadata.usage, target.model, message.metadata.response_model),
+        usage=usage,
     )
     return response.replace(message=message.replace(metadata=metadata))
 

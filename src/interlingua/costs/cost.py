@@ -7,6 +7,7 @@ nothing was cached, and then all of the prompt is in the fresh count, so there N
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from typing import Any, NamedTuple
@@ -20,7 +21,15 @@ from interlingua.costs.table import (
     own_table,
 )
 from interlingua.errors import InterlinguaError, a_type
-from interlingua.model.metadata import USUAL_TIERS, CostBreakdown, Usage, reported_cost
+from interlingua.model.blocks import ToolUseBlock
+from interlingua.model.message import Message
+from interlingua.model.metadata import (
+    USUAL_TIERS,
+    CostBreakdown,
+    MessageMetadata,
+    Usage,
+    reported_cost,
+)
 from interlingua.profiles.names import UnknownModelError
 
 # Independent of the program's own decimal context; rounding would be an error, and cannot happen
@@ -127,7 +136,7 @@ def cost_of(
     counts = _counts(usage, id, rates, cache_write_1h_tokens)
     unpriced: list[str] = []
     mode, tools = _ONE, _ZERO
-    if not usage.is_plain:
+    if not is_usual(usage, id):
         mode = _mode(usage, id, table, unpriced)
         tools = _tools(usage, id, table, unpriced)
     parts = [_ZERO] * 4
@@ -148,8 +157,7 @@ def unpriced_parts(
     before the table."""
     if usage.unpriced:
         return usage.unpriced
-    rounds = rounds_beside(usage) if usage.raw is not None else []
-    if model is None or (usage.is_plain and not rounds):
+    if model is None or is_usual(usage, model):
         return ()
     table = own_table() if table is None else table
     try:
@@ -159,7 +167,7 @@ def unpriced_parts(
     unpriced: list[str] = []
     _mode(usage, id, table, unpriced)
     _tools(usage, id, table, unpriced)
-    for _, by in rounds:
+    for _, by in rounds_beside(usage):
         if by is not None and f"{id.partition(':')[0]}:{by}" not in table:
             unpriced.append(f"the advisor {by}")
     return tuple(unpriced)
@@ -174,6 +182,59 @@ def cost_notes(usage: Usage, model: str | None) -> list[str]:
         more = ", which is more than 2 % apart" if differs(usage.cost_usd, theirs) else ""
         notes.append(f"the provider reports ${theirs:f}{more}")
     return notes
+
+
+def with_runs(message: Message) -> Usage | None:
+    """The usage of an answer, with runs of the provider's tools that only its content shows: code,
+    searches that Gemini counts nowhere. Answers of Responses are counted as they are read."""
+    metadata, usage = message.metadata, message.metadata.usage
+    if usage is None or metadata.protocol == "openai-responses":
+        return usage
+    runs: dict[str, int] = {}
+    for block in message.content:
+        if type(block) is ToolUseBlock and block.executor == "provider" and block.name in _RUNS:
+            kind = _RUNS[block.name]
+            runs[kind] = runs.get(kind, 0) + 1
+    if metadata.provider_raw is not None:
+        runs |= _grounded(metadata)
+    if metadata.protocol == "anthropic":
+        runs = {kind: number for kind, number in runs.items() if kind not in _CLAUDE_COUNTS}
+    known = usage.tool_uses or {}
+    if runs.keys() <= known.keys():
+        return usage
+    return usage.replace(tool_uses=dict(sorted((runs | known).items())))
+
+
+_RUNS = {
+    **dict.fromkeys(("code_execution", "code_interpreter", "python"), "code_execution"),
+    **dict.fromkeys(("bash_code_execution", "text_editor_code_execution"), "code_execution"),
+    **dict.fromkeys(("codeExecution", "nova_code_interpreter"), "code_execution"),
+    **dict.fromkeys(("web_search", "google_search", "GOOGLE_SEARCH_WEB"), "web_search"),
+    **dict.fromkeys(("search", "browser_search", "nova_grounding"), "web_search"),
+    **{kind: kind for kind in ("file_search", "image_generation", "web_fetch", "x_search")},
+}
+"""The providers' names of their tools, and the kinds that are counted."""
+_CLAUDE_COUNTS = frozenset({"web_search", "web_fetch"})
+"""What Claude counts itself wherever it is billed."""
+_BY_PROMPT = re.compile(r"gemini-[12]\b")
+"""Models whose searches are billed once for each prompt, and not for each query (Google's page of
+prices, read 2026-11)."""
+
+
+def _grounded(metadata: MessageMetadata) -> dict[str, int]:
+    """The searches that an answer of Gemini rests on: queries that are not empty, each once."""
+    own = (metadata.provider_raw or {}).get("gemini")
+    found = own.get("groundingMetadata") if isinstance(own, dict) else None
+    if type(found) is not dict:
+        return {}
+    queries, chunks = found.get("webSearchQueries"), found.get("groundingChunks")
+    runs: dict[str, int] = {}
+    if type(queries) is list and (unique := {str(query) for query in queries if query}):
+        by_prompt = _BY_PROMPT.search(metadata.response_model or "")
+        runs["web_search"] = 1 if by_prompt else len(unique)
+    if type(chunks) is list and any(type(each) is dict and "maps" in each for each in chunks):
+        runs["maps"] = 1
+    return runs
 
 
 def rounds_beside(usage: Usage) -> list[tuple[Usage, str | None]]:
@@ -199,6 +260,77 @@ def raw_rounds_beside(usage: Usage) -> list[dict[str, Any]]:
                 if all(type(count) is int and 0 <= count < _MOST_TOKENS for count in counts):
                     found.append({key: each[key] for key in _OF_ROUND if key in each})
     return found
+
+
+def is_usual(usage: Usage, model: str) -> bool:
+    """Whether its counts at list prices are the whole cost."""
+    if _SEARCHES in model or not usage.is_plain:
+        return False
+    return usage.raw is None or not billed_beside(usage)
+
+
+def billed_beside(usage: Usage) -> dict[str, Any]:
+    """What its cost depends on beside its counts, in the provider's words."""
+    found: dict[str, Any] = {}
+    for own in (usage.raw or {}).values():
+        if isinstance(own, dict):
+            found |= {key: own[key] for key in _BILLED if key in own and _is_billed(key, own[key])}
+    if rounds := raw_rounds_beside(usage):
+        found["iterations"] = rounds
+    return found
+
+
+_SURCHARGED = {"speed": "speed", "inference_geo": "region"}
+"""Anthropic's faster answers, and a region (its pages of prices, read 2026-11)."""
+_LIST_PRICES = frozenset({"standard", "global", "not_available"})
+_TOOL_TOKENS = ("toolUsePromptTokenCount", "total_tool_use_tokens")
+"""Google's counts of what its own tools added to a prompt, which are no part of the prompt's."""
+_XAI_RUNS = "server_side_tool_usage_details"
+_XAI_KINDS = {
+    "web_search_calls": "web_search",
+    "x_search_calls": "x_search",
+    "code_interpreter_calls": "code_execution",
+    "file_search_calls": "file_search",
+    "document_search_calls": "file_search",
+}
+_BILLED = (*_SURCHARGED, *_TOOL_TOKENS, _XAI_RUNS)
+_SEARCHES = "-search-"
+"""In the name of a model that searches the web for each answer and counts no searches."""
+
+
+def _is_billed(key: str, value: Any) -> bool:
+    if key in _SURCHARGED:
+        return isinstance(value, str) and value not in _LIST_PRICES
+    if key == _XAI_RUNS:
+        return isinstance(value, dict) and any(_xai_runs(value).values())
+    return type(value) is int and 0 < value < _MOST_TOKENS
+
+
+def _xai_runs(counts: dict[str, Any]) -> dict[str, int]:
+    runs: dict[str, int] = {}
+    for word, kind in _XAI_KINDS.items():
+        number = counts.get(word)
+        if type(number) is int and 0 < number < _MOST_TOKENS:
+            runs[kind] = runs.get(kind, 0) + number
+    return runs
+
+
+def _tool_tokens(usage: Usage) -> int:
+    """What Google's tools added to the prompt, which costs what its other tokens do; results of
+    searches cost nothing."""
+    if "web_search" in (usage.tool_uses or ()):
+        return 0
+    beside = billed_beside(usage)
+    return sum([beside.get(key, 0) for key in _TOOL_TOKENS])
+
+
+def _runs(usage: Usage, id: str) -> dict[str, int]:
+    """Runs of the provider's tools, also those that only xAI's words count, and the one search of a
+    model that always searches."""
+    runs = {} if usage.raw is None else _xai_runs(billed_beside(usage).get(_XAI_RUNS, {}))
+    if _SEARCHES in id:
+        runs["web_search"] = 1
+    return runs | (usage.tool_uses or {})
 
 
 _BESIDE = frozenset({"compaction", "advisor_message"})
@@ -248,6 +380,8 @@ def differs(ours: Decimal | None, theirs: Decimal | None) -> bool:
 def _counts(usage: Usage, id: str, rates: Rates, longer: int) -> list[int]:
     """Tokens in the order of `_prices`."""
     fresh = _known(usage.input_tokens, "input_tokens", rates.input, id)
+    if usage.raw is not None:
+        fresh += _tool_tokens(usage)
     output = _known(usage.output_tokens, "output_tokens", rates.output, id)
     cached = _count(usage.cached_input_tokens or 0, "cached_input_tokens")
     written = _count(usage.cache_creation_input_tokens or 0, "cache_creation_input_tokens")
@@ -300,21 +434,26 @@ def _prices(rates: Rates) -> tuple[Decimal, ...]:
 
 
 def _mode(usage: Usage, id: str, table: PriceTable, unpriced: list[str]) -> Decimal:
-    """The factor of the tier that served the request."""
+    """The factor of the tier that served the request, of a faster answer and of its region."""
     tier = usage.service_tier
-    if tier is None or tier in USUAL_TIERS:
-        return _ONE
-    factor = table.mode(id, tier)
-    if factor is None:
-        unpriced.append(f"service tier {tier}")
-        return _ONE
-    return factor
+    words = {} if tier is None or tier in USUAL_TIERS else {"service tier": tier}
+    if usage.raw is not None:
+        beside = billed_beside(usage)
+        words |= {name: beside[key] for key, name in _SURCHARGED.items() if key in beside}
+    factors = _ONE
+    for name, word in words.items():
+        factor = table.mode(id, word)
+        if factor is None:
+            unpriced.append(f"{name} {word}")
+        else:
+            factors = EXACT.multiply(factors, factor)
+    return factors
 
 
 def _tools(usage: Usage, id: str, table: PriceTable, unpriced: list[str]) -> Decimal:
     """The cost of the provider's own tools."""
     amount = _ZERO
-    for kind, count in (usage.tool_uses or {}).items():
+    for kind, count in _runs(usage, id).items():
         price = table.use(id, kind)
         if price is not None:
             amount = EXACT.add(amount, _times(_count(count, f"tool_uses.{kind}"), price, -3))
@@ -350,7 +489,7 @@ class Costs:
             name, rates = known
         counted = _counts(usage, name, rates, longer)
         mode = _ONE
-        if not usage.is_plain:
+        if not is_usual(usage, name):
             mode = _mode(usage, name, self.table, [])
             self._tools = EXACT.add(self._tools, _tools(usage, name, self.table, []))
         for round, by in rounds_beside(usage) if usage.raw is not None else ():

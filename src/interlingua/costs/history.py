@@ -11,7 +11,14 @@ from datetime import UTC
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from interlingua.costs.cost import UnknownCostError, cost_of, total, unpriced_parts, with_cost
+from interlingua.costs.cost import (
+    UnknownCostError,
+    cost_of,
+    total,
+    unpriced_parts,
+    with_cost,
+    with_runs,
+)
 from interlingua.costs.table import PriceTable, own_table
 from interlingua.model.message import Message
 from interlingua.model.metadata import KEY_ID, Usage
@@ -54,7 +61,7 @@ def reprice(
     A model without a price keeps its old cost, and is named.
     """
     for message in messages:
-        usage = message.metadata.usage
+        usage = with_runs(message)
         if usage is None or not usage.is_known:
             continue
         old, version = usage.cost_usd, usage.pricing_version

@@ -93,6 +93,8 @@ _KEYS = {
     "image_output": "output_cost_per_image_token",
 }
 _SUFFIXES = {"batches": "batch", "flex": "flex", "priority": "priority", "ultrafast": "ultrafast"}
+_FACTORS = ("fast", "us")
+"""Faster answers and a region, which have factors in place of rates."""
 _ABOVE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 
 
@@ -109,6 +111,10 @@ def _litellm(data: bytes, today: date) -> Iterator[tuple[str, Entry]]:
             if tiers := [_tier(one, name) for name in one if _ABOVE.fullmatch(name)]:
                 entry["tiers"] = sorted(tiers, key=lambda tier: int(tier["above_prompt_tokens"]))
             modes = {word: _factor(rates, _flat(one, f"_{end}")) for end, word in _SUFFIXES.items()}
+            factors = one.get("provider_specific_entry") or {}
+            modes |= {
+                word: Decimal(factors[word]) for word in _FACTORS if _is_price(factors.get(word))
+            }
             yield f"{provider}:{key.removeprefix(before)}", _with(entry, modes, _uses(one))
 
 

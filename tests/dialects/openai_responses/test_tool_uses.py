@@ -62,11 +62,26 @@ def test_items_are_counted_and_the_body_stays_as_it_was() -> None:
     assert uses(answer()) is None
 
 
+def test_items_are_counted_beside_searches_that_the_provider_counts() -> None:
+    images = {
+        "input_tokens": 0,
+        "input_tokens_details": {"image_tokens": 0, "text_tokens": 0},
+        "output_tokens": 0,
+        "total_tokens": 0,
+    }
+    for number, expected in (
+        (2, {"code_execution": 1, "web_search": 2}),
+        (0, {"code_execution": 1}),
+    ):
+        counted = {"image_gen": images, "web_search": {"num_requests": number}}
+        assert uses(answer(search(), CODE, tool_usage=counted)) == expected
+
+
 @pytest.mark.parametrize("odd", [[["a"]], [{"type": ["web_search_call"]}], [{"type": None}], [7]])
 def test_odd_items_are_no_runs(odd: list[Any]) -> None:
     from interlingua.dialects.openai_responses.response import _runs
 
-    assert _runs(odd) is None
+    assert _runs(odd) == {}
 
 
 def test_a_search_is_in_the_cost_and_in_the_count_of_another_vendor() -> None:

@@ -80,6 +80,9 @@ class _Message(msgspec.Struct):
 
 
 _message = msgspec.json.Decoder(_Message).decode
+_HOSTED_KEY = "server_tool_use"
+_HOSTED = f'"{_HOSTED_KEY}"'.encode()
+"""Stands in a usage, and in each block of a tool that the provider ran."""
 
 
 def _peek(body: bytes) -> Peek | None:
@@ -87,6 +90,8 @@ def _peek(body: bytes) -> Peek | None:
     reason = STOP_REASONS.words.get(message.stop_reason)
     if message.type != "message" or reason is None:
         return None
+    if body.count(_HOSTED) > (_HOSTED_KEY in message.usage):
+        return None  # the provider ran tools, which are counted by the whole content
     usage, _ = read_usage(message.usage)
     return None if usage is None else Peek(usage, reason)
 
@@ -107,6 +112,7 @@ FRONT = Front(
     error_details=code_beside,
     filler=MessageFiller,
     ending=MessageEnding,
+    marks=(b'"usage"', b'"error"', _HOSTED),
     texts=b"text|thinking|partial_json",
     peek=_peek,
     plain=msgspec.json.Decoder(_Plain),

@@ -45,11 +45,13 @@ class _Message(msgspec.Struct):
     refusal: Any = None
     tool_calls: Any = None
     function_call: Any = None
+    executed_tools: Any = None
 
     def is_plain(self) -> bool:
-        """Whether `stop` describes the end completely."""
-        is_listed = bytes(self.content).startswith(b"[")
-        return not (self.refusal or self.tool_calls or self.function_call or is_listed)
+        """Whether `stop` describes the end completely, and the usage the cost."""
+        if self.refusal or self.tool_calls or self.function_call or self.executed_tools:
+            return False
+        return not bytes(self.content).startswith(b"[")
 
 
 class _Choice(msgspec.Struct):

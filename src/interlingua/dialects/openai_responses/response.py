@@ -85,24 +85,26 @@ def read_body(wire: Wire) -> Response:
 
 
 def _read_beside(usage: Usage, wire: Wire, preserved: Preserved, taken: set[str]) -> Usage:
-    """The usage with the members beside it: the tier, and searches that are billed."""
+    """The usage with the members beside it: the tier, searches that are billed, and runs of tools
+    that only the items of the answer show."""
     tiered = read_tier(usage, wire)
     taken.update(() if tiered is usage else ("service_tier",))
+    runs = _runs(wire.get("output"))
     uses: Any = wire.get("tool_usage")
     searches = uses.get(_SEARCH) if type(uses) is dict and _IMAGES in uses else None
-    if type(searches) is not dict or type(searches.get(_REQUESTS)) is not int:
-        if uses is None and (counted := _runs(wire.get("output"))):
-            preserved.spelling["counted"] = True
-            return tiered.replace(tool_uses=counted)
-        return tiered
-    if searches[_REQUESTS] <= 0 or len(searches) > 1:
-        return tiered
-    taken.add("tool_usage")
-    preserved.rest["tool_usage"] = {key: item for key, item in uses.items() if key != _SEARCH}
-    return tiered.replace(tool_uses={_SEARCH: searches[_REQUESTS]})
+    if type(searches) is dict and type(searches.get(_REQUESTS)) is int:
+        runs.pop(_SEARCH, None)
+        if searches[_REQUESTS] > 0 and len(searches) == 1:
+            taken.add("tool_usage")
+            others = {key: item for key, item in uses.items() if key != _SEARCH}
+            preserved.rest["tool_usage"] = others
+            runs[_SEARCH] = searches[_REQUESTS]
+    elif _SEARCH in runs:
+        preserved.spelling["counted"] = True
+    return tiered.replace(tool_uses=dict(sorted(runs.items()))) if runs else tiered
 
 
-def _runs(output: Any) -> dict[str, int] | None:
+def _runs(output: Any) -> dict[str, int]:
     """How often the provider's own tools ran, for answers where only the items show it. Pages
     that a search opens are part of it."""
     runs: Counter[str] = Counter()
@@ -112,7 +114,7 @@ def _runs(output: Any) -> dict[str, int] | None:
             action = item.get("action")
             runs[_RUNS[word]] += type(action) is not dict or action.get("type") == "search"
     runs += Counter()  # without those that only opened pages
-    return dict(sorted(runs.items())) or None
+    return dict(runs)
 
 
 _RUNS = {
@@ -120,7 +122,19 @@ _RUNS = {
     "file_search_call": "file_search",
     "code_interpreter_call": "code_execution",
     "image_generation_call": "image_generation",
+    "shell_call_output": "code_execution",
 }
+
+
+def _without_shown(usage: Usage, out: Wire, also_searches: bool) -> Usage:
+    """The usage without the runs of tools that the items of the answer show."""
+    if not usage.tool_uses:
+        return usage
+    shown = _runs(out.get("output"))
+    if not also_searches:
+        shown.pop(_SEARCH, None)
+    left = {kind: n for kind, n in usage.tool_uses.items() if shown.get(kind) != n}
+    return usage if left == usage.tool_uses else usage.replace(tool_uses=left or None)
 
 
 def _write_beside(usage: Usage, out: Wire, own_raw: Wire, recorder: LossRecorder) -> None:
@@ -270,9 +284,8 @@ def _write(
         if usage is not None:
             out["usage"] = usage
         beside = metadata.usage
-        runs = _runs(out.get("output"))
-        if "counted" in own_spelling(response.raw) and beside.tool_uses == runs:
-            beside = beside.replace(tool_uses=None)
+        beside = _without_shown(beside, out, "counted" in own_spelling(response.raw))
+        if beside is not metadata.usage:
             recorder.alias(beside, metadata.usage)
         _write_beside(beside, out, own_raw, recorder)
     if metadata.cache_diagnosis is not None:

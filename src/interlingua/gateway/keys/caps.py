@@ -18,7 +18,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from interlingua.client.targets import Target
-from interlingua.costs.cost import unpriced_parts
+from interlingua.costs.cost import is_usual, unpriced_parts
 from interlingua.costs.table import PriceTable
 from interlingua.events.payloads import QuotaAlert, QuotaExceeded
 from interlingua.gateway.keys.keys import Emit
@@ -720,7 +720,7 @@ class Caps:
         tokens = (usage.prompt_tokens or 0) + (usage.output_tokens or 0)
         if cost is None:
             return reservation.reserved.amount, tokens  # nothing, where there was no price at all
-        if not usage.is_plain and self._lacks_price(usage, model, exchange):
+        if not is_usual(usage, model) and self._lacks_price(usage, model, exchange):
             return max(picodollars(cost), reservation.reserved.amount), tokens
         return picodollars(cost), tokens
 

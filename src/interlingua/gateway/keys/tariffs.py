@@ -10,7 +10,7 @@ from math import ceil
 from typing import NamedTuple
 
 from interlingua.client.targets import Target
-from interlingua.costs.cost import EXACT, cost_of
+from interlingua.costs.cost import EXACT, cost_of, is_usual
 from interlingua.costs.table import PriceTable, Rates, bundled
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.shared.principal import KeyPrincipal, picodollars
@@ -58,7 +58,8 @@ class Pricer:
             if known is None and (by := self.table.priced_as(model, answered_by)) != model:
                 return self.cost(usage, by, at)
         fresh, output = usage.input_tokens, usage.output_tokens
-        if known is None or fresh is None or output is None or not usage.is_plain:
+        counts_alone = usage.is_plain and (usage.raw is None or is_usual(usage, model))
+        if known is None or fresh is None or output is None or not counts_alone:
             try:
                 return cost_of(usage, model, self.table, at).total
             except (InterlinguaError, ValueError):
@@ -73,7 +74,7 @@ class Pricer:
             period = self.table[model].period(at.date())
         except InterlinguaError:
             return None
-        if period is None or period.tiers:
+        if period is None or period.tiers or not is_usual(_NOTHING, model):
             return None
         now = at.time()
         rates: Rates = next((hours for hours in period.hours if hours.holds(now)), period)
@@ -103,6 +104,7 @@ LOOPS = 2
 """Times the model's own limits that a count of tokens is believed; a provider that goes on by
 itself (`UNBOUNDED_LOOPS`) reads its prompt anew for each search and each tool."""
 UNBOUNDED_LOOPS = 32
+_NOTHING = Usage()
 _MODELS = 1000
 _A_MILLION = 1_000_000
 

@@ -10,6 +10,7 @@ from interlingua.adapt.stream_convert import StreamConverter
 from interlingua.client.errors import CallError
 from interlingua.client.failures import redact
 from interlingua.client.targets import Prepared
+from interlingua.costs.cost import with_runs
 from interlingua.dialects.framing import encoder
 from interlingua.dialects.front import Front
 from interlingua.gateway.relay.passthrough import BROKEN_OFF, ModelRenamer, Passthrough, TextCounter
@@ -103,7 +104,7 @@ class TranslatedStream:
             self._answer = self.complete
             self._hear(self.complete.message)
             metadata = self.complete.message.metadata
-            outcome.usage = metadata.usage or outcome.usage
+            outcome.usage = with_runs(self.complete.message) or outcome.usage
             outcome.stop_reason = metadata.stop_reason
             outcome.cache = metadata.cache_diagnosis
             outcome.answered_by = metadata.response_model

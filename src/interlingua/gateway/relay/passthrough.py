@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from interlingua.client.failures import redact
+from interlingua.costs.cost import with_runs
 from interlingua.dialects.framing import aws, decoder
 from interlingua.dialects.front import Peek
 from interlingua.dialects.kernel.errors import ShapeError
@@ -192,7 +193,7 @@ class Passthrough:
     def _read(self, frame: bytes) -> None:
         """Reads a frame that may contain usage or the end; a frame that we cannot read is left to
         the client."""
-        if b'"diagnostics"' in frame:
+        if b'"diagnostics"' in frame or b'"content_block_start"' in frame:
             self._telling = list(self._marks)  # the end has these members, too
         is_silent = not any(mark in frame for mark in self._telling)
         try:
@@ -213,7 +214,7 @@ class Passthrough:
             self.stop_reason = event.stop_reason
         elif isinstance(event, MessageComplete):
             metadata = event.response.message.metadata
-            self.usage = metadata.usage or self.usage
+            self.usage = with_runs(event.response.message) or self.usage
             self.stop_reason = metadata.stop_reason or self.stop_reason
             self.cache, self.answered_by = metadata.cache_diagnosis, metadata.response_model
             self.response = event.response

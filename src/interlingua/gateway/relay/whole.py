@@ -16,6 +16,7 @@ from interlingua.client.errors import CallError
 from interlingua.client.fetching import MediaCache
 from interlingua.client.retry import Clock
 from interlingua.client.targets import LOCAL, Prepared, Target
+from interlingua.costs.cost import with_runs
 from interlingua.dialects.front import Front, Wire
 from interlingua.gateway.gateway import CLIENT, Gateway
 from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers
@@ -108,7 +109,7 @@ async def answer_of(
         exchange.outcome.heard = len(body)
     exchange.outcome.cache = metadata.cache_diagnosis
     exchange.outcome.answered_by = metadata.response_model
-    used, id = (metadata.usage, metadata.stop_reason), metadata.response_id
+    used, id = (with_runs(response.message), metadata.stop_reason), metadata.response_id
     _note_usage(gateway, exchange, target, *used, response_id=id)
     if inbound.to_keep is not None and gateway.responses is not None:
         echo = echoed(response, arrival, target)

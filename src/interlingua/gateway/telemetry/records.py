@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.costs.cost import raw_rounds_beside, unpriced_parts
+from interlingua.costs.cost import billed_beside, unpriced_parts
 from interlingua.costs.table import PriceTable
 from interlingua.events.bus import IDS
 from interlingua.events.catalogue import CATALOGUE
@@ -353,11 +353,9 @@ def _usage(
     )
     if usage.raw is None and usage.is_plain:
         return counts
-    own: dict[str, Any] = {}
+    own = billed_beside(usage)
     if (theirs := reported_cost(usage)) is not None:
         own["cost"] = f"{theirs:f}"
-    if rounds := raw_rounds_beside(usage):
-        own["iterations"] = rounds
     return counts.replace(
         service_tier=usage.service_tier,
         **{name: getattr(usage, name) for name in BREAKDOWNS},
@@ -367,8 +365,7 @@ def _usage(
 
 
 REPORTED = "provider"
-"""Under which name a request's usage has the provider's own cost, and rounds that are counted apart
-and have prices of their own."""
+"""Under which name a request's usage has the provider's own cost, and what else ours depends on."""
 
 
 _LABELS = {name: (known.actor.value, known.floor.value) for name, known in CATALOGUE.items()}

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from interlingua.adapt.fit.answers import AnswerAdapter
-from interlingua.costs.cost import cost_of, differs, priced, rounds_beside
+from interlingua.costs.cost import differs, priced, with_runs
 from interlingua.costs.table import PriceTable, bundled
 from interlingua.dialects.framing import decoder
 from interlingua.dialects.record import Dialect
@@ -97,7 +97,7 @@ def assemble(
     """The answer with all metadata of a stored message."""
     metadata = message.metadata
     found: list[Diagnostic] = []
-    usage = _plausible(metadata.usage, found)
+    usage = _plausible(with_runs(message), found)
     if usage is None or usage.total_tokens is None:
         usage = _estimated(message, model, usage or Usage(), context, found)
     if usage is not None:
@@ -194,9 +194,8 @@ def _priced(
         if own is not None and differs(known.cost_usd, own):
             text = f"the provider says ${own:f}, the price table ${known.cost_usd:f}"
             found.append(Diagnostic(COST_DIFFERS, text))
-        if known.cost_usd is not None and (not usage.is_plain or rounds_beside(usage)):
-            for what in cost_of(usage, model, prices, at).unpriced:
-                found.append(Diagnostic(NO_PRICE, f"no price is known for {what}: not in the cost"))
+        for what in known.unpriced or ():
+            found.append(Diagnostic(NO_PRICE, f"no price is known for {what}: not in the cost"))
         return known
     except UnknownModelError as unknown:
         found.append(Diagnostic(NO_PRICE, str(unknown)))
