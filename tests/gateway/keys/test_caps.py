@@ -426,6 +426,30 @@ def test_a_model_without_a_price_is_refused_where_money_is_capped(address: str) 
     on(address, work, daily_cap_usd=Decimal(1))
 
 
+def test_a_model_without_a_price_does_not_lift_the_cap_of_others_in_its_route(
+    address: str,
+) -> None:
+    async def work(bench: Bench) -> None:
+        bench.who = dataclasses.replace(bench.who, allow_unpriced=True)
+        find, odd = Targets(environ={}).find, "anthropic:claude-of-tomorrow"
+        targets = [find(MODEL), find(odd)]
+        exchange = bench.exchange()
+        await bench.reserve(exchange, Most(0, 1000), targets)
+        spent, reserved = await bench.spent()
+        assert (spent, reserved > 0) == (0, True)
+        exchange.decision = Decision(find(odd))
+        exchange.outcome.status = 200
+        exchange.outcome.usage = Usage(input_tokens=5, output_tokens=10)
+        await bench.caps.settle(exchange)
+        assert await bench.spent() == (0, 0), "it counts as nothing"
+        bench.who = dataclasses.replace(bench.who, allow_unpriced=False)
+        with pytest.raises(Refusal, match="claude-of-tomorrow is unknown") as refused:
+            await bench.reserve(bench.exchange(), Most(0, 1000), targets)
+        assert MODEL not in refused.value.error.message
+
+    on(address, work, daily_cap_usd=Decimal(1))
+
+
 def test_what_has_no_price_counts_as_what_was_set_aside(address: str) -> None:
     async def ended(bench: Bench, **used: Any) -> None:
         exchange = await bench.begun(1000)

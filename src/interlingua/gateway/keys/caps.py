@@ -448,6 +448,10 @@ class Reservation(NamedTuple):
     block: Block | None = None
     """The block that it comes from, if it has no entry of its own."""
 
+    def amount_of(self, model: str) -> int:
+        """The amount that was set aside for this model: nothing for one without a price."""
+        return 0 if model in self.worst.unpriced else self.reserved.amount
+
 
 class Caps:
     """The caps of all keys of a store. `emit` receives alerts and refusals."""
@@ -559,15 +563,15 @@ class Caps:
         counts = bool(limits) or who.tokens_per_minute is not None
         if most.unbounded and counts and not who.allow_unbounded:
             raise _unbounded(arrival, most.unbounded)
-        if limits and worst.cost is None and not who.allow_unpriced:
-            raise _unpriced(arrival, targets)
+        if limits and worst.unpriced and not who.allow_unpriced:
+            raise _unpriced(arrival, worst.unpriced)
         reserve = Reserve(
             arrival.id,
             who.account_id,
             micros(now),
             self._day(now),
             limits,
-            worst.cost or 0,
+            worst.cost,
             most.input + worst.output_tokens,
             who.requests_per_minute,
             who.tokens_per_minute,
@@ -702,13 +706,14 @@ class Caps:
         arrived or can have been generated in that time."""
         arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
         usage, model = outcome.usage, decision.target.model if decision.target else ""
+        amount = reservation.amount_of(model)
         is_begun = outcome.status in (200, 499) or usage is not None
         if outcome.error is not None and not is_begun:
             return 0, 0
         if usage is None and outcome.error is None and reservation.is_unbounded:
-            return reservation.reserved.amount, reservation.reserved.tokens
+            return amount, reservation.reserved.tokens
         if usage is not None and not self._believes(usage, model, exchange, reservation):
-            return reservation.reserved.amount, reservation.reserved.tokens
+            return amount, reservation.reserved.tokens
         if usage is None or outcome.error is not None or usage.output_tokens is None:
             usage = self._guessed(usage, exchange, reservation.worst)
             cost = self.tariffs.cost(model, usage, arrival.at, outcome.answered_by)
@@ -719,9 +724,9 @@ class Caps:
                 outcome.cost = cost
         tokens = (usage.prompt_tokens or 0) + (usage.output_tokens or 0)
         if cost is None:
-            return reservation.reserved.amount, tokens  # nothing, where there was no price at all
+            return amount, tokens
         if not is_usual(usage, model) and self._lacks_price(usage, model, exchange):
-            return max(picodollars(cost), reservation.reserved.amount), tokens
+            return max(picodollars(cost), amount), tokens
         return picodollars(cost), tokens
 
     def _lacks_price(self, usage: Usage, model: str, exchange: Exchange) -> bool:
@@ -867,11 +872,11 @@ def _with_budgets(
     return (*who.limits, *[limit for _, limit in found]), by_model
 
 
-def _unpriced(arrival: Arrival, targets: Sequence[Target]) -> CodedRefusal:
-    models = " or ".join([target.model for target in targets])
+def _unpriced(arrival: Arrival, models: Sequence[str]) -> CodedRefusal:
     text = (
-        f"unknown price for {models}, and this key has a spending cap; ask for a price to be"
-        " added, or for a key that may use models without one"
+        f"the price of {' and '.join(models)} is unknown, and this request counts against a"
+        " spending cap; ask for the price to be added to prices.toml, or for a key that may use"
+        " models without one (`--allow-unpriced`)"
     )
     return CodedRefusal(arrival.front, 403, ErrorKind.AUTH, text, "price_unknown")
 
@@ -910,7 +915,7 @@ def _refusal(
         scope = over.scope.replace("_", " ")
         text = (
             f"the {scope}'s spending cap for this {over.window} is ${limit}; ${current} is"
-            f" spent or reserved, and this request may cost ${usd(worst.cost or 0)} with"
+            f" spent or reserved, and this request may cost ${usd(worst.cost)} with"
             f" {worst.output_tokens} output tokens"
         )
         code = "quota_exceeded"

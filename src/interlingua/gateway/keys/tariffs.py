@@ -112,10 +112,12 @@ _A_MILLION = 1_000_000
 class Worst(NamedTuple):
     """The worst case of a request: its cost, and the tokens of prompt and answer."""
 
-    cost: int | None
-    """In picodollars; None if the price is unknown."""
+    cost: int
+    """In picodollars, of the models that have a price."""
     input_tokens: int
     output_tokens: int
+    unpriced: tuple[str, ...] = ()
+    """The models without a known price."""
 
 
 NO_COST = Worst(0, 0, 0)
@@ -151,21 +153,22 @@ class Tariffs:
         """The worst case among the models that may be asked, with so many answers. Without a limit
         for an answer it is the model's own."""
         prompt = ceil(input_tokens * MARGIN) + FEW_TOKENS
-        cost: int | None = 0
-        output = 0
+        cost = output = 0
+        unpriced: tuple[str, ...] = ()
         for target in targets:
             answer = self._output(target.model, most_output) * times
             if answer > output:
                 output = answer
             tariffs = self._tariffs(target.model, at)
             if tariffs is None:
-                cost = None
-            elif cost is not None:
-                for above, input, out in tariffs:
-                    worst = input * prompt + out * answer
-                    if prompt > above and worst > cost:
-                        cost = worst
-        return Worst(cost, prompt, output)
+                if target.model not in unpriced:
+                    unpriced += (target.model,)
+                continue
+            for above, input, out in tariffs:
+                worst = input * prompt + out * answer
+                if prompt > above and worst > cost:
+                    cost = worst
+        return Worst(cost, prompt, output, unpriced)
 
     def affordable(
         self, targets: Sequence[Target], prompt: int, left: int, at: datetime, times: int = 1
