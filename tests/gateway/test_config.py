@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -255,3 +255,41 @@ def test_several_keys_of_a_provider_make_it_known_everywhere(
     assert any(model.startswith("openai:") for model in askable(targets))
     rows = [row for row in config.table(settings) if row.name.startswith("openai:")]
     assert [row.problem for row in rows] == [None]
+
+
+def test_the_table_shows_each_deployment_with_its_own_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "AZURE_KEY", "KEY_TWO"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("KEY_ONE", "one")
+    text = b"""
+    default_model = "gpt-5"
+    [routes.pool]
+    models = [{model = "openai:gpt-5", weight = 3}, {model = "azure:gpt-5", key = "env:AZURE_KEY"}]
+    fallbacks = ["nobody:x"]
+    [routes."gpt-*"]
+    model = "openai:*"
+    [providers.openai]
+    keys = ["env:KEY_ONE", "env:KEY_TWO"]
+    """
+    settings = config.read(text, tmp_path / "gateway.toml")
+    settings = replace(settings, providers_file=tmp_path / "none.toml")
+
+    def rows() -> dict[str, list[tuple[str, str | None]]]:
+        found, name = dict[str, list[tuple[str, str | None]]](), ""
+        for row in table(settings):
+            name = name if row.name.startswith("  ") else row.name
+            found.setdefault(name, []).append((row.model, row.problem))
+        return found
+
+    pool = rows()["pool"]
+    assert pool[:3] == [
+        ("openai:gpt-5 (KEY_ONE, weight 1.5)", None),
+        ("openai:gpt-5 (KEY_TWO, weight 1.5)", "no key: set KEY_TWO"),
+        ("azure:gpt-5 (AZURE_KEY, weight 1)", "no key: set AZURE_KEY"),
+    ]
+    assert "nobody" in str(pool[3][1])
+    assert rows()["(no model named)"][0][0] == "openai:gpt-5 (KEY_ONE)", "by the wildcard"
+    monkeypatch.setenv("AZURE_KEY", "two")
+    assert "AZURE_OPENAI_ENDPOINT" in str(rows()["pool"][2][1]), "no address"

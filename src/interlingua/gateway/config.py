@@ -36,9 +36,10 @@ import msgspec
 from interlingua import config
 from interlingua.adapt.caching import CACHINGS
 from interlingua.client.retry import RetryPolicy
-from interlingua.client.targets import Target, Targets
+from interlingua.client.targets import LOCAL, Target, Targets
 from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError, found
+from interlingua.gateway.pools import Member, members_of
 from interlingua.gateway.settings import (
     REDACTIONS,
     AlertSettings,
@@ -53,9 +54,11 @@ from interlingua.gateway.settings import (
     Settings,
     Tasks,
     Telemetry,
+    find_route,
 )
 from interlingua.model.exchange import ErrorKind
 from interlingua.providers.credentials import credentials
+from interlingua.providers.endpoint import endpoint
 from interlingua.providers.provider import Provider
 from interlingua.providers.read import own_path, providers
 
@@ -367,15 +370,20 @@ def table(settings: Settings, targets: Targets | None = None) -> list[Row]:
     A missing key is no error: it may be given later."""
     targets = targets or targets_of(settings)
     rows: list[Row] = []
+    keys = {name: each.keys for name, each in settings.providers.items()}
     if settings.default_model:
-        route = settings.routes.get(settings.default_model, RouteSettings(settings.default_model))
-        rows += _rows("(no model named)", route, targets)
+        rows += _rows("(no model named)", _default_route(settings), targets, keys)
     for name, route in settings.routes.items():
-        rows += _rows(name, route, targets)
+        rows += _rows(name, route, targets, keys)
     for key, each in targets.providers.items():
         names = ", ".join(each.dialects)
         rows.append(Row(f"{key}:…", f"any model of {key}", names, _unset(each)))
     return rows
+
+
+def _default_route(settings: Settings) -> RouteSettings:
+    name = settings.default_model or DEFAULT_MODEL
+    return find_route(settings.routes, name) or RouteSettings(name)
 
 
 def check(settings: Settings) -> list[Problem]:
@@ -387,14 +395,15 @@ def check(settings: Settings) -> list[Problem]:
     problems: list[Problem] = []
     named = {f"routes.{name}": route for name, route in settings.routes.items()}
     if settings.default_model and settings.default_model not in settings.routes:
-        named["default_model"] = RouteSettings(settings.default_model)
+        named["default_model"] = _default_route(settings)
     unknown = [name for name in settings.providers if name not in targets.providers]
     problems += [Problem(f"providers.{name}", "no such provider") for name in unknown]
     for place, route in named.items():
         first: Provider | None = None
-        for model in _models(route):
+        size = len(route.models) or 1
+        for number, model in enumerate(_models(route)):
             try:
-                found = targets.find(model, route.dialect if model == route.model else None)
+                found = targets.find(model, route.dialect if number < size else None)
             except InterlinguaError as error:
                 problems.append(Problem(place, str(error)))
                 continue
@@ -425,25 +434,49 @@ def _models(route: RouteSettings) -> tuple[str, ...]:
     )
 
 
-def _rows(name: str, route: RouteSettings, targets: Targets) -> list[Row]:
-    rows = []
-    pool = len(route.models) or 1
-    for place, model in enumerate(_models(route)):
-        label = name if place == 0 else f"  then {place}"
-        if 0 < place < pool:
-            label = f"  or {place}"
+def _rows(
+    name: str, route: RouteSettings, targets: Targets, keys: Mapping[str, tuple[str, ...]]
+) -> list[Row]:
+    """The deployments of a route's pool, then its fallbacks."""
+    rows: list[Row] = []
+    for each in route.models or (PoolMember(route.model),):
         try:
-            found = targets.find(model, route.dialect if place == 0 else None)
+            pool = [(each, targets.find(each.model, route.dialect))]
         except InterlinguaError as error:
-            rows.append(Row(label, model, "", str(error)))
+            rows.append(Row("", each.model, "", str(error)))
             continue
-        rows.append(Row(label, found.model, found.dialect.name, _unset(found.provider)))
-    return rows
+        rows += [_member_row(made, len(route.models) > 1) for made in members_of(pool, keys)]
+    pool_size = len(rows)
+    for model in (*route.fallbacks, *route.larger):
+        try:
+            found = targets.find(model)
+        except InterlinguaError as error:
+            rows.append(Row("", model, "", str(error)))
+            continue
+        rows.append(Row("", found.model, found.dialect.name, _unset(found.provider, found)))
+    names = [name, *[f"  or {n}" if n < pool_size else f"  then {n}" for n in range(1, len(rows))]]
+    return [row._replace(name=label) for label, row in zip(names, rows, strict=True)]
 
 
-def _unset(provider: Provider) -> str | None:
+def _member_row(member: Member, has_weight: bool) -> Row:
+    """One deployment, with the variable of its own key, and with its weight in a pool."""
+    target, provider = member.target, member.target.provider
+    own = [] if not target.deployment else [name for auth in provider.auth for name in auth.env]
+    facts = [*own, *([f"weight {member.weight:g}"] if has_weight else [])]
+    text = f"{target.model} ({', '.join(facts)})" if facts else target.model
+    problem = _unset(provider, target)
+    if own and problem is not None and problem.startswith("no key"):
+        problem = f"no key: set {' or '.join(own)}"
+    return Row("", text, target.dialect.name, problem)
+
+
+def _unset(provider: Provider, target: Target | None = None) -> str | None:
+    """The setting that is missing for a provider; of a target, its address as well."""
     try:
         credentials(provider, os.environ)
+        if target is not None and provider.key != LOCAL:
+            dialect = target.dialect.name
+            endpoint(target.model, environ=os.environ, provider=provider, dialect=dialect)
     except InterlinguaError as error:
         return str(error).partition(": ")[2]
     return None
