@@ -7,12 +7,13 @@ import json
 import random
 from collections import Counter
 from http.server import BaseHTTPRequestHandler
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from interlingua.client.errors import AuthError, CallError, RateLimitError, ServerError
@@ -27,6 +28,7 @@ from interlingua.gateway.settings import (
 )
 from tests.agents.chat.provider import KEY
 from tests.gateway.serving import OPENAI, Upstream, asked, key, served, settings_in
+from tests.loopback import reply
 
 TARGETS = Targets(environ={})
 
@@ -103,6 +105,11 @@ def test_strategies_look_at_what_is_known_of_the_members() -> None:
     used.begin(f"{OPENAI}#2")
     used.finished(f"{OPENAI}#2", 500)
     assert {first(used) for _ in range(20)} == {"1"}
+    for _ in range(2):
+        used.begin(f"{OPENAI}#1")
+    assert {first(used) for _ in range(20)} == {"2"}, "two are under way, which may use as much"
+    for _ in range(2):
+        used.finished(f"{OPENAI}#1", 0)
     clock.now += 61
     assert {first(used) for _ in range(20)} == {"1", "2"}
 
@@ -111,6 +118,8 @@ def test_strategies_look_at_what_is_known_of_the_members() -> None:
     ("error", "pause"),
     [
         (RateLimitError("slow down", retry_after=30.0), 30.0),
+        (RateLimitError("tomorrow", retry_after=1000.0), 1000.0),
+        (RateLimitError("next year", retry_after=1e7), 3600.0),
         (ServerError("broken"), 5.0),
         (AuthError("no such key"), 5.0),
     ],
@@ -151,35 +160,113 @@ def test_a_member_that_fails_again_and_again_rests_longer_up_to_a_limit() -> Non
     assert {first(found) for _ in range(50)} == {"1", "2"}
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 2), st.sampled_from(["ok", "500", "429"])), min_size=1, max_size=60
-    ),
-    st.sampled_from(["weighted", "least_busy", "latency", "usage"]),
+class Simulated:
+    """A provider that answers after some seconds, and fails or limits for some of the time."""
+
+    def __init__(self, seconds: float, bad: list[tuple[float, float, str]]) -> None:
+        self.seconds, self.bad = seconds, bad
+
+    def failure(self, now: float) -> CallError | None:
+        for begin, length, kind in self.bad:
+            if begin <= now < begin + length:
+                left = begin + length - now
+                return RateLimitError("x", retry_after=left) if kind == "429" else ServerError("x")
+        return None
+
+    @property
+    def well_from(self) -> float:
+        return max([begin + length for begin, length, _ in self.bad], default=0.0)
+
+
+class Simulation:
+    """Requests that arrive ten times a second at a pool; each asks its members in turn."""
+
+    def __init__(
+        self, providers: list[Simulated], weights: list[float], strategy: Strategy, seed: int
+    ) -> None:
+        self.clock = Time()
+        self.clock.now = 0.0
+        self.pool = pool(*weights, strategy=strategy, clock=self.clock, seed=seed)
+        self.providers = dict(zip(self.pool.members, providers, strict=True))
+        self.ends: list[tuple[float, str, float]] = []
+        self.answered: list[tuple[float, str]] = []
+        self.lost: list[float] = []
+
+    def run(self, seconds: int) -> None:
+        for step in range(seconds * 10):
+            self._until(step / 10)
+            self._ask()
+
+    def _until(self, now: float) -> None:
+        for end in sorted([each for each in self.ends if each[0] <= now]):
+            self.ends.remove(end)
+            self.clock.now = end[0]
+            self.pool.answered(end[1], end[2])
+            self.pool.finished(end[1], 10)
+        self.clock.now = now
+
+    def _ask(self) -> None:
+        now = self.clock.now
+        for member in self.pool.order():
+            label, provider = member.label, self.providers[member.label]
+            begun, failure = self.pool.begin(label), provider.failure(now)
+            if failure is None:
+                self.ends.append((now + provider.seconds, label, begun))
+                self.answered.append((now, label))
+                return
+            self.pool.failed(label, failure)
+            self.pool.finished(label, 0)
+        self.lost.append(now)
+
+    def shares(self, begin: float) -> dict[str, float]:
+        counts = Counter(label for at, label in self.answered if at >= begin)
+        return {label: counts[label] / max(counts.total(), 1) for label in self.providers}
+
+
+BAD = st.lists(
+    st.tuples(st.floats(0, 100), st.floats(1, 40), st.sampled_from(["500", "429"])), max_size=3
 )
-def test_whatever_happens_everybody_can_be_asked_and_nobody_starves(
-    events: list[tuple[int, str]], strategy: Strategy
+
+
+@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(
+    st.lists(st.tuples(st.floats(0.05, 3.0), BAD), min_size=3, max_size=3),
+    st.sampled_from(["weighted", "least_busy", "latency", "usage"]),
+    st.integers(0, 99),
+)
+def test_whatever_providers_do_nobody_starves_and_shares_come_back(
+    members: list[tuple[float, Any]], strategy: Strategy, seed: int
 ) -> None:
-    clock = Time()
-    found = pool(1, 2, 3, strategy=strategy, clock=clock)
-    labels = list(found.members)
-    for number, outcome in events:
-        label = labels[number]
-        begun = found.begin(label)
-        clock.now += 0.1
-        if outcome == "ok":
-            found.answered(label, begun)
-        else:
-            error = ServerError("x") if outcome == "500" else RateLimitError("x", retry_after=2.0)
-            found.failed(label, error)
-        found.finished(label, 10)
-        assert sorted(each.label for each in found.order(str(number))) == sorted(labels)
-    clock.now += 400
-    asked_first = Counter(first(found) for _ in range(300))
-    if strategy == "weighted":
-        assert set(asked_first) == {"1", "2", "3"}
-    for label in labels:  # every strategy comes back to a member that rested
-        assert found._health[label].rests_until <= clock.now
+    weights = [1.0, 2.0, 3.0]
+    run = Simulation([Simulated(*each) for each in members], weights, strategy, seed)
+    run.run(700)
+    for at in run.lost:
+        assert all(each.failure(at) for each in run.providers.values()), "one was well"
+    for label, provider in run.providers.items():
+        # A rest is at most five minutes, and what is slow is measured again every minute.
+        since = provider.well_from
+        times = [since, *[at for at, each in run.answered if each == label and at >= since], 700.0]
+        pauses = [after - before for before, after in pairwise(times)]
+        assert max(pauses) <= 365, f"{label} is not asked for {max(pauses)} s"
+    last = max([each.well_from for each in run.providers.values()]) + 310
+    if strategy in ("weighted", "usage"):
+        # Usage of a minute swings for a while before it is even.
+        within = 0.06 if strategy == "weighted" else 0.12
+        for share, weight in zip(run.shares(last).values(), weights, strict=True):
+            assert share == pytest.approx(weight / sum(weights), abs=within)
+
+
+def test_a_member_that_was_slow_once_is_measured_again() -> None:
+    quick, slow = Simulated(0.2, []), Simulated(3.0, [])
+    run = Simulation([quick, slow], [1.0, 1.0], "latency", 1)
+    run.run(120)
+    assert 0 < run.shares(0)[f"{OPENAI}#2"] < 0.05, "asked for its latency alone"
+    slow.seconds, quick.seconds = 0.1, 2.0
+    run.answered.clear()
+    for step in range(1200, 3000):
+        run._until(step / 10)
+        run._ask()
+    assert run.shares(200)[f"{OPENAI}#2"] > 0.9, "it is the quick one now"
 
 
 def body(**members: Any) -> dict[str, msgspec.Raw]:
@@ -202,7 +289,10 @@ def test_a_conversation_is_known_by_its_names_or_by_its_beginning() -> None:
     assert later is not None
     assert (one.name, one.is_first, later.is_first) == (later.name, True, False)
     assert len({each and each.name for each in (one, other, stranger)}) == 3
-    for name in ("prompt_cache_key", "previous_response_id", "user"):
+    for name in (
+        *("prompt_cache_key", "previous_response_id", "conversation"),
+        *("user", "safety_identifier"),
+    ):
         mine = conversation_of(body(messages=[hello], **{name: "a"}), "t")
         again = conversation_of(body(messages=[turn("user", "Other")], **{name: "a"}), "t")
         assert mine == again
@@ -432,3 +522,45 @@ def test_names_that_clients_make_up_are_not_remembered_for_ever(
     for number in range(50):
         assert found.route(f"openai:made-up-{number}", CHAT).pool is not None
     assert len(found._pools) == len(found._routes) == 10
+
+
+class Storing(Keyed):
+    """Keeps its answers, those of each key apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[str, str] = {}
+
+    def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
+        token = str(handler.headers.get("authorization")).removeprefix("Bearer ")
+        before = wire.get("previous_response_id")
+        if before is not None and self.kept.get(before) != token:
+            reply(handler, b'{"error": {"message": "Previous response not found."}}', status=400)
+            return
+        self.kept[f"msg_{len(self.requests) + 1}"] = token
+        super().answer(handler, dialect, wire)
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize("has_key", [True, False])
+def test_every_worker_asks_the_deployment_that_has_the_last_response(
+    tmp_path: Path, has_key: bool
+) -> None:
+    async def work(provider: Storing) -> None:
+        provider.configure(tmp_path)
+        routes = {"pool": RouteSettings(OPENAI, models=MEMBERS)}
+        token = key(tmp_path).token if has_key else None
+        made = settings_in(tmp_path, routes=routes)
+        async with served(tmp_path, made) as one, served(tmp_path, made) as other:
+            for number in range(12):
+                wire: dict[str, Any] = {"model": "pool", "input": f"hello {number}"}
+                status, first, _ = await one.ask("POST", "/v1/responses", wire, token)
+                assert status == 200, first
+                await asyncio.sleep(0.15)
+                wire = {"model": "pool", "input": "go on", "previous_response_id": first["id"]}
+                status, second, _ = await other.ask("POST", "/v1/responses", wire, token)
+                assert status == 200, second
+        assert set(provider.tokens()) == {"key-a", "key-b"}
+
+    with Storing() as provider:
+        asyncio.run(work(provider))

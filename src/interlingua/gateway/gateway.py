@@ -125,6 +125,14 @@ class Route(NamedTuple):
         same = (self.passthrough, self.fetch_media, self.pool, self.settings)
         return Route.to(targets, *same)._replace(key_for=self.key_for)
 
+    def beginning_with(self, label: str) -> Route:
+        """The same with this target in front, if it has it."""
+        first = [each for each in self.targets if each.label == label]
+        if not first or self.models[0] == label:
+            return self
+        targets = [*first, *[each for each in self.targets if each.label != label]]
+        return self.limited_to(targets)._replace(conversation=self.conversation)
+
     def asked_with(self, own: ClientKey | None) -> Route:
         """With the client's own key at the one provider that it is for, and without others that
         want a key of their own."""

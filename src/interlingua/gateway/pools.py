@@ -33,6 +33,8 @@ COOLING = frozenset(
 """Failures of a deployment, not of a request: others are used for a while."""
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 """Seconds that a member rests after a failure; doubled with every further one."""
+LONGEST_ASKED = 3600.0
+"""Seconds that a member rests at most because it asked for a pause."""
 MEMORY = 10_000
 """Conversations whose member is remembered."""
 WINDOW = 60.0
@@ -46,24 +48,36 @@ class Health(msgspec.Struct, eq=False):
     in_flight: int = 0
     latency: float | None = None
     """Average seconds until an answer began; None: not used yet."""
+    measured_at: float = 0.0
     failures: int = 0
     """In a row."""
     rests_until: float = 0.0
     used: deque[tuple[float, int]] = msgspec.field(default_factory=deque)
     """When how many tokens were used, in the last minute."""
+    total: int = 0
+    """All of these tokens."""
 
     def tokens(self, now: float) -> int:
         """Tokens of the last minute."""
         self._forget(now)
-        return sum(count for _, count in self.used)
+        return self.total
+
+    def seconds(self, now: float) -> float:
+        """The latency to expect. It is measured anew, by one request at a time, where it is not
+        known or a minute old: what was slow once may be quick again."""
+        is_old = self.latency is None or self.measured_at <= now - WINDOW
+        if is_old and not self.in_flight:
+            return 0.0
+        return math.inf if self.latency is None else self.latency
 
     def use(self, now: float, tokens: int) -> None:
         self._forget(now)
         self.used.append((now, tokens))
+        self.total += tokens
 
     def _forget(self, now: float) -> None:
         while self.used and self.used[0][0] <= now - WINDOW:
-            self.used.popleft()
+            self.total -= self.used.popleft()[1]
 
 
 class PoolState:
@@ -145,9 +159,16 @@ class Pool:
     def _load(self, member: Member, now: float) -> float:
         health = self._health[member.label]
         if self._strategy == "latency":
-            return health.latency or 0.0
-        load = health.in_flight if self._strategy == "least_busy" else health.tokens(now)
-        return load / member.weight
+            return health.seconds(now)
+        if self._strategy == "least_busy":
+            return health.in_flight / member.weight
+        return (health.tokens(now) + health.in_flight * self._usual_tokens()) / member.weight
+
+    def _usual_tokens(self) -> float:
+        """Tokens to expect of a request under way: the average of the last minute."""
+        every = self._health.values()
+        count = sum([len(each.used) for each in every])
+        return sum([each.total for each in every]) / count if count else 1.0
 
     def remember(self, names: Iterable[str], label: str) -> None:
         """Later requests under these names go to the same member."""
@@ -166,9 +187,11 @@ class Pool:
 
     def answered(self, label: str, begun: float) -> None:
         """It began to answer."""
-        health, seconds = self._health[label], self._clock() - begun
-        known = health.latency
-        health.latency = seconds if known is None else known + _SMOOTHING * (seconds - known)
+        health, now = self._health[label], self._clock()
+        known, seconds = health.latency, now - begun
+        if known is not None and health.measured_at > now - WINDOW:
+            seconds = known + _SMOOTHING * (seconds - known)
+        health.latency, health.measured_at = seconds, now
         health.failures, health.rests_until = 0, 0.0
 
     def failed(self, label: str, error: CallError) -> None:
@@ -180,7 +203,7 @@ class Pool:
             return  # it rests already: this one was asked before
         pause = min(FIRST_PAUSE * 2.0 ** min(health.failures, 10), LONGEST_PAUSE)
         if error.retry_after is not None:
-            pause = min(error.retry_after, LONGEST_PAUSE)
+            pause = min(error.retry_after, LONGEST_ASKED)
         health.failures += 1
         self.rest(label, pause, error.kind)
 
@@ -217,7 +240,10 @@ class _Metadata(msgspec.Struct):
 _list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _turn = msgspec.json.Decoder(_Turn).decode
 _metadata = msgspec.json.Decoder(_Metadata).decode
-_NAMES = ("prompt_cache_key", "previous_response_id", "previous_interaction_id", "user")
+_NAMES = (
+    *("prompt_cache_key", "previous_response_id", "previous_interaction_id", "conversation"),
+    *("user", "safety_identifier"),
+)
 _HISTORIES = ("messages", "contents", "input")
 _ASKING = frozenset({"system", "developer", "user"})
 

@@ -14,7 +14,7 @@ import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from starlette.requests import Request as HttpRequest
@@ -44,52 +44,77 @@ PAUSE = 0.05
 _PLACE = MemoryScope("response-owners", "responses", "")
 
 
+class Owner(NamedTuple):
+    """The tenant of a response ("" on a gateway without keys), and the deployment of a pool that
+    has it."""
+
+    tenant: str
+    deployment: str = ""
+
+
 class Owners:
     """Notes are in memory at once, and in the store a moment later, many together."""
 
     def __init__(self, store: AsyncStore, seconds: float) -> None:
         self._store = store
         self._seconds = seconds
-        self._known: OrderedDict[str, str] = OrderedDict()
+        self._known: OrderedDict[str, Owner] = OrderedDict()
         self._waiting: list[MemoryRow] = []
         self._writing: asyncio.Task[None] | None = None
 
-    def note(self, response_id: str, principal: Principal) -> None:
+    def note(self, response_id: str, principal: Principal, deployment: str = "") -> None:
         """This tenant has got this response."""
-        tenant = principal.tenant
-        if tenant is None:
+        owner = Owner(principal.tenant or "", deployment)
+        if not any(owner):
             return  # a gateway without keys has one tenant
         key = _key(response_id)
         if key in self._known:
             return
-        self._keep(key, tenant)
+        self._keep(key, owner)
         if len(self._waiting) >= WAITING:
             logger.error("response_owner_dropped")
             return
-        self._waiting.append(MemoryRow(key, tenant, b"{}"))
+        body = msgspec.json.encode({"deployment": deployment} if deployment else {})
+        self._waiting.append(MemoryRow(key, owner.tenant, body))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.ensure_future(self._write(PAUSE))
 
     async def anothers(self, ids: Sequence[str], principal: Principal) -> str | None:
         """The first of these that belongs to another tenant; any if the store is unavailable."""
-        tenant, keys = principal.tenant, {_key(id): id for id in ids if id}
-        unknown = [key for key in keys if key not in self._known]
-        found: dict[str, str] = {}
-        if unknown:
-            try:
-                rows = await self._store.remembered(_PLACE, unknown, [])
-            except StoreError as error:
-                logger.error("response_owner_unreadable", extra={"why": error.reason})
-                return keys[unknown[0]]
-            for row in rows:
-                found.setdefault(row.call_key or "", row.turn_key)
-            for key, owner in found.items():
-                self._keep(key, owner)
-        owners = {**{key: self._known[key] for key in keys if key in self._known}, **found}
-        return next((keys[key] for key, owner in owners.items() if owner != tenant), None)
+        keys = {_key(id): id for id in ids if id}
+        try:
+            owners = await self._find(list(keys))
+        except StoreError as error:
+            logger.error("response_owner_unreadable", extra={"why": error.reason})
+            return keys[next(key for key in keys if key not in self._known)]
+        tenant = principal.tenant
+        return next((keys[key] for key in keys if key in owners and owners[key][0] != tenant), None)
 
-    def _keep(self, key: str, tenant: str) -> None:
-        self._known.setdefault(key, tenant)
+    async def deployment(self, response_id: str, principal: Principal) -> str:
+        """The label of the deployment that has a response of this tenant; "" if none is known."""
+        key = _key(response_id)
+        try:
+            owner = (await self._find([key])).get(key)
+        except StoreError as error:
+            logger.error("response_owner_unreadable", extra={"why": error.reason})
+            return ""
+        is_own = owner is not None and owner.tenant == (principal.tenant or "")
+        return owner.deployment if owner is not None and is_own else ""
+
+    async def _find(self, keys: list[str]) -> dict[str, Owner]:
+        """The owners of these, as far as there are any."""
+        found = {key: self._known[key] for key in keys if key in self._known}
+        unknown = [key for key in keys if key not in found]
+        for row in await self._store.remembered(_PLACE, unknown, []) if unknown else ():
+            label = msgspec.json.decode(row.turn).get("deployment", "")
+            found.setdefault(row.call_key or "", Owner(row.turn_key, label))
+        for key in unknown:
+            if key in found:
+                self._keep(key, found[key])
+        return found
+
+    def _keep(self, key: str, owner: Owner) -> None:
+        self._known.setdefault(key, owner)
         while len(self._known) > RECENT:
             self._known.popitem(last=False)
 
@@ -229,10 +254,14 @@ class Responses:
             is_first = found == ids[0]
             raise _not_found(found, arrival) if is_first else _no_part(found)
 
-    def note(self, ids: Iterable[str], principal: Principal) -> None:
-        """Record that a provider stores these for the principal."""
+    def note(self, ids: Iterable[str], principal: Principal, deployment: str = "") -> None:
+        """Record that a provider stores these for the principal, and at which deployment."""
         for id in ids:
-            self.owners.note(id, principal)
+            self.owners.note(id, principal, deployment)
+
+    async def deployment(self, id: str, principal: Principal) -> str:
+        """The label of the deployment of a pool that has this one; "" if none is known."""
+        return await self.owners.deployment(id, principal)
 
     async def close(self) -> None:
         await self.owners.close()

@@ -335,12 +335,19 @@ async def _own_only(
     gateway: Gateway, arrival: Arrival, inbound: Inbound, stored: Stored
 ) -> Inbound:
     """Checks a request to a provider that stores responses itself: a tenant can only continue its
-    own responses and refer to its own items."""
-    if arrival.principal.key_id is None or gateway.responses is None:
+    own responses and refer to its own items. Of a pool, the deployment that has them is asked."""
+    has_key = arrival.principal.key_id is not None
+    pool = inbound.route.pool
+    if gateway.responses is None or not (has_key or pool):
         return inbound
     ids = ids_named(inbound.body, inbound.front.dialect)
-    if any(ids):
+    if any(ids) and has_key:
         await gateway.responses.require_own(ids, arrival)
+    if pool is not None and (id := next(filter(None, ids), None)):
+        label = await gateway.responses.deployment(id, arrival.principal)
+        inbound = inbound._replace(route=inbound.route.beginning_with(label))
+    if not has_key:
+        return inbound
     twice = any(inbound.body.count(name) > 1 for name in stored.names)
     if twice or ESCAPED.search(inbound.body) is not None:
         body = without_duplicate_keys(inbound.body)  # only the part that was checked
@@ -354,7 +361,8 @@ def note_owner(
     """Whose an answer is that its provider keeps, and which deployment has it."""
     if gateway.responses is not None and keeps(target, arrival.front):
         ids = list(ids_in(response))
-        gateway.responses.note(ids, arrival.principal)
+        label = target.label if pool is not None else ""
+        gateway.responses.note(ids, arrival.principal, label)
         if pool is not None:
             tenant = arrival.principal.tenant
             pool.remember([response_key(tenant, id) for id in ids], target.label)

@@ -323,8 +323,11 @@ class Responses(Protocol):
     async def require_own(self, ids: Sequence[str], arrival: Arrival) -> None:
         """`Refusal` if one of these ids at a provider belongs to another tenant."""
 
-    def note(self, ids: Iterable[str], principal: Principal) -> None:
-        """Record that a provider stores these for the principal."""
+    def note(self, ids: Iterable[str], principal: Principal, deployment: str = "") -> None:
+        """Record that a provider stores these for the principal, and at which deployment."""
+
+    async def deployment(self, id: str, principal: Principal) -> str:
+        """The label of the deployment that has this one; "" if none is known."""
 
 
 class Trace(Protocol):
