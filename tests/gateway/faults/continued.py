@@ -40,6 +40,18 @@ from tests.gateway.loops import post
 from tests.laws import cuts as laws
 
 HOWS = ("same", "other", "twice", "lies", "restarts")
+ALL_FRONTS = {
+    **FRONTS,
+    "bedrock": "/model/back-gemini/converse-stream",
+    "cohere": "/v2/chat",
+    "gemini-interactions": "/v1beta/interactions",
+}
+ALL_BACKS = {
+    **BACKS,
+    "bedrock": "bedrock:us.anthropic.claude-sonnet-4-6",
+    "cohere": "cohere:command-a-03-2025",
+    "gemini-interactions": "gemini:gemini-3-pro-preview",
+}
 PREFILL = "anthropic:claude-sonnet-4-5"
 """It takes the beginning of its answer."""
 OTHERS = {"anthropic": "openai:gpt-5-mini"}
@@ -72,6 +84,15 @@ class Heard(NamedTuple):
     thinking: str
     calls: list[tuple[str, Any]]
     stop: Any
+
+
+def asking(front: str, back: str) -> dict[str, Any]:
+    """A request for a stream, in the words of a front."""
+    if front == "bedrock":
+        return {"messages": [{"role": "user", "content": [{"text": "hi"}]}]}
+    if front == "gemini-interactions":
+        return {"model": f"back-{back}", "stream": True, "input": "hi"}
+    return body_of(front, back)
 
 
 def written(dialect: str, response: il.Response) -> bytes:
@@ -193,6 +214,8 @@ class Provider:
 def _dialect_at(url: str) -> str:
     paths = {"/chat/completions": "openai-chat", "/responses": "openai-responses"}
     paths |= {"/messages": "anthropic", "GenerateContent": "gemini", "/api/chat": "ollama"}
+    paths |= {"/converse-stream": "bedrock", "/v2/chat": "cohere"}
+    paths |= {"/interactions": "gemini-interactions"}
     return next(name for path, name in paths.items() if path in url)
 
 
@@ -202,7 +225,8 @@ class Sweep:
     def __init__(self) -> None:
         self.provider, self.noted = Provider(), Noted()
         self.expected: dict[tuple[str, str, bytes], Heard] = {}
-        keys = dict.fromkeys(("openai", "anthropic", "gemini", "ollama"), "k")
+        providers = {model.partition(":")[0] for model in ALL_BACKS.values()}
+        keys = dict.fromkeys(sorted(providers), "k")
         routes = {
             f"back-{name}": RouteSettings(
                 PREFILL if name == "anthropic" else model,
@@ -210,7 +234,7 @@ class Sweep:
                 dialect=name,
                 on_break="continue",
             )
-            for name, model in BACKS.items()
+            for name, model in ALL_BACKS.items()
         }
         self.app = App(
             Gateway(
@@ -227,11 +251,12 @@ class Sweep:
     async def answer(self, front: str, back: str) -> tuple[int, bytes]:
         self.provider.asked, self.provider.prefilled, self.provider.completed = 0, False, False
         self.provider.spoken = set()
-        path = FRONTS[front].replace("back-gemini", f"back-{back}")
-        body = body_of(front, back)
+        path = ALL_FRONTS[front].replace("back-gemini", f"back-{back}")
+        body = asking(front, back)
         if tools := tools_of(self.provider.whole):
             offered = il.Request((il.Message.user("hi"),), tools=tools, model="m")
-            body["tools"] = il.dialect(front).write_request(offered).wire["tools"]
+            wire = il.dialect(front).write_request(offered).wire
+            body |= {name: wire[name] for name in ("tools", "toolConfig") if name in wire}
         return await post(self.app, path, body)
 
     async def way(self, front: str, back: str, data: bytes) -> Heard:
@@ -268,7 +293,7 @@ class Sweep:
             return "", f"whole: {is_whole}, noted: {exchange.outcome.error}"
         if pieces(front, told) != got.text:
             return "", f"the pieces are {pieces(front, told)!r}, the text is {got.text!r}"
-        if is_whole and asked == 1 and has_ended(case, data[: case.at]):
+        if is_whole and asked == 1 and got != ways[0] and has_ended(case, data[: case.at]):
             return "ended early", None if is_beginning(got, ways) else f"{got} is not in {ways}"
         if is_whole:
             if got != ways[0] and not (asked > 1 and is_allowed(case, provider, got, ways)):
@@ -336,24 +361,34 @@ def is_beginning(got: Heard, ways: list[Heard]) -> bool:
 
 def pieces(front: str, told: bytes) -> str:
     """The text of a stream as a client shows it that knows nothing but its pieces."""
-    lines = [line.removeprefix(b"data:").strip() for line in told.split(b"\n")]
-    text = ""
-    for line in lines:
-        if not line.startswith(b"{"):
-            continue
-        match json.loads(line):
-            case {"choices": [{"index": 0, "delta": {"content": str(piece)}}, *_]}:
-                text += piece
-            case {"type": "response.output_text.delta", "delta": str(piece)}:
-                text += piece
-            case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": piece}}:
-                text += piece
-            case {"candidates": [{"content": {"parts": parts}, **rest}, *_]}:
-                if not rest.get("index"):
-                    text += "".join([p.get("text", "") for p in parts if not p.get("thought")])
-            case {"message": {"content": str(piece)}} if front == "ollama":
-                text += piece
-    return text
+    data = [line.removeprefix(b"data:").strip() for line in told.split(b"\n")]
+    if front == "bedrock":
+        frames = decoder(front)
+        data = [frame.data.encode() for frame in (*frames.feed(told), *frames.close())]
+    return "".join([_text_in(json.loads(each), front) for each in data if each.startswith(b"{")])
+
+
+def _text_in(frame: Any, front: str) -> str:
+    match frame:
+        case {"choices": [{"index": 0, "delta": {"content": str(piece)}}, *_]}:
+            return piece
+        case {"type": "response.output_text.delta", "delta": str(piece)}:
+            return piece
+        case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(piece)}}:
+            return piece
+        case {"candidates": [{"content": {"parts": parts}, **rest}, *_]} if not rest.get("index"):
+            return "".join([p.get("text", "") for p in parts if not p.get("thought")])
+        case {"message": {"content": str(piece)}} if front == "ollama":
+            return piece
+        case {"contentBlockIndex": int(), "delta": {"text": str(piece)}}:
+            return piece
+        case {"type": "content-delta", "delta": {"message": {"content": {"text": str(piece)}}}}:
+            return piece
+        case {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": str(piece)}}}:
+            return piece
+        case {"event_type": "step.delta", "delta": {"type": "text", "text": str(piece)}}:
+            return piece
+    return ""
 
 
 def heard(front: str, told: bytes) -> Heard:
@@ -380,7 +415,7 @@ def stopped(back: str, data: bytes) -> bool:
 
 def cases(back: str, size: int, every: int = 1) -> Iterator[Case]:
     for at in range(0, size + 1, every):
-        for number, front in enumerate(FRONTS):
+        for number, front in enumerate(ALL_FRONTS):
             how = HOWS[(at // every + number) % len(HOWS)]
             yield Case(front, back, at, how, ("end", "break")[(at // every + number // 2) % 2])
 
@@ -388,7 +423,7 @@ def cases(back: str, size: int, every: int = 1) -> Iterator[Case]:
 async def generated(size: int, seed: int) -> tuple[Counter[str], list[str]]:
     """So many cuts of streams that our writers make; all of them where that is fewer."""
     here, whole = Sweep(), response_of(*ANSWER)
-    streams = {name: written(name, whole) for name in BACKS}
+    streams = {name: written(name, whole) for name in ALL_BACKS}
     chosen = [case for name, data in streams.items() for case in cases(name, len(data))]
     if size < len(chosen):
         chosen = random.Random(seed).sample(chosen, size)
@@ -402,9 +437,9 @@ async def generated(size: int, seed: int) -> tuple[Counter[str], list[str]]:
     return counts, wrong
 
 
-def streams() -> Iterator[tuple[str, str, list[bytes], il.Response]]:
+def streams(dialects: list[str]) -> Iterator[tuple[str, str, list[bytes], il.Response]]:
     """Recorded streams of one answer, in frames."""
-    for name, record, frames in laws.recorded(list(BACKS)):
+    for name, record, frames in laws.recorded(dialects):
         reader = il.dialect(name).stream_reader()
         try:
             events = [event for frame in frames for event in reader.feed(frame)]
@@ -428,21 +463,21 @@ def places(pieces: list[bytes], every: int | None) -> Iterator[int]:
 
 
 async def recorded(
-    every: int | None, share: int, first: int, seed: int
+    dialects: list[str], every: int | None, share: int, first: int, seed: int
 ) -> tuple[Counter[str], list[str]]:
     """One in so many cuts of all recorded streams, from the `first` of them on."""
     here = Sweep()
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     chance, number = random.Random(seed), count()
-    for name, record, parts, whole in streams():
+    for name, record, parts, whole in streams(dialects):
         data = b"".join(parts)
         counts["streams"] += 1
         here.expected.clear()
         for at in places(parts, every):
             if next(number) % share != first:
                 continue
-            front = chance.choice(list(FRONTS))
+            front = chance.choice(list(ALL_FRONTS))
             case = Case(front, name, at, chance.choice(HOWS), chance.choice(("end", "break")))
             result, problem = await here.wrong(case, data, whole)
             counts[result] += 1
@@ -457,6 +492,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--recorded", action="store_true")
+    parser.add_argument("--dialect", action="append", help="only recorded streams of this one")
     parser.add_argument("--every", type=int, help="bytes between the cuts of recorded ones")
     parser.add_argument("--share", type=int, default=1, help="only one in so many of these cuts")
     parser.add_argument("--first", type=int, default=0, help="with --share: which of them first")
@@ -464,7 +500,13 @@ def main() -> None:
     work = generated(options.count, options.seed)
     if options.recorded:
         work.close()
-        work = recorded(options.every, options.share, options.first, options.seed)
+        work = recorded(
+            options.dialect or list(ALL_BACKS),
+            options.every,
+            options.share,
+            options.first,
+            options.seed,
+        )
     counts, wrong = asyncio.run(work)
     print(f"{dict(counts)}, {len(wrong)} wrong")
     for line in wrong[:20]:
