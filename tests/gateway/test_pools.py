@@ -556,7 +556,8 @@ def test_every_worker_asks_the_deployment_that_has_the_last_response(
                 wire: dict[str, Any] = {"model": "pool", "input": f"hello {number}"}
                 status, first, _ = await one.ask("POST", "/v1/responses", wire, token)
                 assert status == 200, first
-                await asyncio.sleep(0.15)
+                await one.stored()
+                await one.service.responses.owners.close()  # it has written what waited
                 wire = {"model": "pool", "input": "go on", "previous_response_id": first["id"]}
                 status, second, _ = await other.ask("POST", "/v1/responses", wire, token)
                 assert status == 200, second
