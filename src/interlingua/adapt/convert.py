@@ -21,7 +21,7 @@ from interlingua.adapt.target import (
     one_target,
     split_model,
 )
-from interlingua.dialects.kernel.wire import decode_quickly, parse, parse_spelled
+from interlingua.dialects.kernel.wire import SpelledTexts, decode_quickly, parse, parse_spelled
 from interlingua.dialects.record import Dialect, Written
 from interlingua.dialects.registry import _LOADED, dialects
 from interlingua.dialects.registry import dialect as dialect_of
@@ -176,20 +176,47 @@ def _request(
     host: str | None,
 ) -> Written:
     """A request; without a kind, a response if the body is one."""
-    name, body = model and split_model(model)[1], data
+    how = (profile, instructions, caching, host)
+    if type(data) is bytes and len(data) >= _LONG and reader is not writer:
+        straight = reader.read_straight and reader.read_straight(data)
+        if straight:
+            request, spelled = straight
+            return _adapted(data, reader, writer, request, spelled, model, stream, *how)
+    body = data
     if type(data) is bytes or type(data) is str:
         try:
             body = decode_usual(data)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            if (spelled := parse_spelled(data)) is not None:
-                how = (kind, model, stream, profile, instructions, caching, host)
-                return _with_text(_request(spelled, reader, writer, *how))
+            if (parsed := parse_spelled(data)) is not None:
+                return _with_text(_request(parsed, reader, writer, kind, model, stream, *how))
             body = parse(data, f"{reader.name} request")
     usual = type(body) is dict and reader.traits.messages in body
     if kind is None and not usual and _is_response(body, reader):
         return _response(data, reader, writer, model)
     read = reader.read_request if body is data else reader.read_parsed
-    request = read(body, name, stream)
+    request = read(body, model and split_model(model)[1], stream)
+    return _adapted(data, reader, writer, request, None, model, stream, *how)
+
+
+_LONG = 4096
+"""Bytes from which on a body is worth to be read straight."""
+
+
+def _adapted(
+    data: Any,
+    reader: Dialect,
+    writer: Dialect,
+    request: Request,
+    spelled: SpelledTexts | None,
+    model: str | None,
+    stream: bool | None,
+    profile: ProfileChoice,
+    instructions: Instructions,
+    caching: Caching,
+    host: str | None,
+) -> Written:
+    """A request that was read, adapted and written."""
+    name = model and split_model(model)[1]
     request = request.replace(model=name) if name not in (None, request.model) else request
     is_home = reader is writer and host is None
     if is_home and caching == "pass":
@@ -198,7 +225,8 @@ def _request(
             return writer.write_request(request)
     target = conversion_target(writer, model, request.model, profile, instructions, host, caching)
     history, size = not is_home or target.hoist, len(data) if type(data) is bytes else None
-    written = write(adapt(request, target, reader.name, history=history, size=size))
+    adapted = adapt(request, target, reader.name, history=history, size=size, spelled=spelled)
+    written = write(adapted)
     if written.report.entries:
         written.report.source = Source(data, reader.name, reader.read_request, (name, stream))
     return written

@@ -101,6 +101,9 @@ class CallFacts(msgspec.Struct):
     """One block of thinking for each metadata and `raw`, by which its issuer is known."""
     legal: dict[str, int] = {}
     """By dialect: how many of the ids, from the first on, are known to be legal there."""
+    raw: Any = None
+    metadata: Any = None
+    """Those of the last thinking: the next one is mostly of the same origin."""
 
     def answer(self, message: Message) -> int:
         """Facts of a turn of the model, whose calls are open from now on."""
@@ -129,9 +132,11 @@ class CallFacts(msgspec.Struct):
                     is_text_last = False
             elif kind is ThinkingBlock:
                 flags |= THINKING
-                origin = id(message.metadata), id(block.raw)
-                if origin not in self.thinking:
-                    self.thinking[origin] = (message, block)
+                if block.raw is not self.raw or message.metadata is not self.metadata:
+                    self.raw, self.metadata = block.raw, message.metadata
+                    self.thinking.setdefault(
+                        (id(message.metadata), id(block.raw)), (message, block)
+                    )
             else:
                 flags |= self.other(block) | (ISSUED if kind in _ISSUED else 0)
                 is_text_last = is_text_last or kind is RefusalBlock

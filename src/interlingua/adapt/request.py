@@ -19,6 +19,7 @@ from interlingua.adapt.history.request_parts import NO_IMAGES
 from interlingua.adapt.history.rewriter import HistoryRewriter
 from interlingua.adapt.target import Target, WireTarget
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import SpelledTexts
 from interlingua.dialects.record import Written
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock
 from interlingua.model.exchange import Request
@@ -37,6 +38,7 @@ def adapt(
     recorder: LossRecorder | None = None,
     owner: str | None = None,
     size: int | None = None,
+    spelled: SpelledTexts | None = None,
 ) -> Adapted:
     """Adapt a request to its target: first its history, then to the rules of the model.
 
@@ -44,11 +46,11 @@ def adapt(
     only the rules apply: the request is in the target's own dialect, and its history stays as the
     client wrote it. `facts` are those of the request, where the caller has them already; `owner` is
     whose request it is, where several share one account at the provider; `size` is how many bytes
-    it was read from."""
+    it was read from, and `spelled` are texts as they were spelled there."""
     facts = facts_of(request) if facts is None else facts
     name, profile, quick = target.dialect.name, target.profile, target.quick
     request = request if target.alias_of is None else request.replace(model=target.alias_of)
-    recorder = recorder or LossRecorder(name, request, Report(name))
+    recorder = recorder or LossRecorder(name, request, Report(name), spelled=spelled)
     if target.remark is not None:
         recorder.report.entries.append(target.remark)
     if history and facts.flags & target.concerns:
@@ -125,7 +127,7 @@ def write(adapted: Adapted, *, addressed: bool = True) -> Written:
         wire = target.addressed(wire)
     if answer_adapter is None and wire is written.wire:
         return written
-    return Written(wire, written.report, written.model, written.stream, answer_adapter)
+    return replace(written, wire=wire, answer_adapter=answer_adapter)
 
 
 class WrittenRequest(NamedTuple):

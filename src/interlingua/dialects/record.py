@@ -13,7 +13,14 @@ import msgspec
 
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_home import MarkedReader
-from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode, encode_quickly, parse
+from interlingua.dialects.kernel.wire import (
+    SpelledTexts,
+    Wire,
+    decode_quickly,
+    encode,
+    encode_quickly,
+    parse,
+)
 from interlingua.errors import DepthError, DetectError, WriteError, a_type
 from interlingua.model import codec
 from interlingua.model.blocks import Cache
@@ -34,6 +41,9 @@ if TYPE_CHECKING:
 Framing = Literal["sse", "ndjson", "aws"]
 
 
+ReadStraight = Callable[[bytes], tuple[Request, SpelledTexts] | None]
+"""Reads a request with the usual members and messages from its bytes, without JSON values in
+between; None for any other body."""
 ReadMore = Callable[[list[Any], list[Message], Any], Iterator[Any]]
 """Reads wire messages after those of a list, and appends to it; takes the state that it yielded
 after the last one, and yields after each the state for the next, or `WITHIN`."""
@@ -280,6 +290,13 @@ class Dialect:
         read: ReadMore | None = getattr(import_module(self._module("request")), "read_more", None)
         return read
 
+    @cached_property
+    def read_straight(self) -> ReadStraight | None:
+        """The reader of requests from bytes; None if all are read from parsed JSON."""
+        module = import_module(self._module("request"))
+        read: ReadStraight | None = getattr(module, "read_straight", None)
+        return read
+
     def read_without(self, wire: Wire, model: str | None, stream: bool | None) -> Request:
         """A request whose list of messages is empty, with messages of `read_more` in their
         place."""
@@ -409,7 +426,8 @@ class Dialect:
             raise WriteError(f"{self.name} request", "$.messages", problem) from None
         if recorder._critical is not None:
             recorder.refuse_critical()
-        return Written(wire, recorder.report, request.model, request.options.stream)
+        stream, spelled = request.options.stream, recorder.spelled
+        return Written(wire, recorder.report, request.model, stream, None, None, spelled)
 
     def write_response(self, response: Response, recorder: LossRecorder | None = None) -> Written:
         if not isinstance(response, Response):
@@ -468,6 +486,7 @@ class Written(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     """Translates the answer back if the request was changed for the model."""
     text: bytes | None = None
     """The wire with its numbers as they were spelled, if `wire` alone would lose that."""
+    _spelled: SpelledTexts | None = None
 
     @property
     def back(self) -> AnswerAdapter | None:
@@ -479,6 +498,7 @@ class Written(msgspec.Struct, frozen=True, repr_omit_defaults=True):
         if self.text is not None and decode_quickly(self.text) == self.wire:  # else it was edited
             return self.text
         try:
-            return encode_quickly(self.wire)
+            encode_wire = encode_quickly if self._spelled is None else self._spelled.encode
+            return encode_wire(self.wire)
         except (UnicodeEncodeError, RecursionError, TypeError, OverflowError):
             return encode(self.wire)  # which raises with the reason

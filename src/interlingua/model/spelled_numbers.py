@@ -35,7 +35,9 @@ class _UsualFloats(dict[str, float]):
 
 _MOST = 1024
 
-decode_usual = msgspec.json.Decoder(float_hook=_UsualFloats().__getitem__).decode
+usual_float = _UsualFloats().__getitem__
+"""A number from its text, for decoders; they raise for one that we would spell in another way."""
+decode_usual = msgspec.json.Decoder(float_hook=usual_float).decode
 """JSON to values; `msgspec.DecodeError` for a number that we would spell in another way."""
 decode_spelled = msgspec.json.Decoder(float_hook=SpelledFloat).decode
 """JSON to values whose floats remember their spelling."""

@@ -3,6 +3,7 @@ losses."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -125,6 +126,99 @@ def written(way: Any, value: Any, *args: Any) -> Any:
 @given(st.lists(MESSAGES, min_size=1, max_size=2), st.sampled_from(ASKED))
 def test_messages_that_are_read_at_once(wires: Any, t: Tables) -> None:
     assert outcome(messages.read_messages, wires, t) == outcome(read_slowly, wires, t)
+
+
+LONG = '日本 \n "<b>" ça ' * 100
+"""A text that is long enough for its JSON to be used again."""
+SPELLINGS: dict[str, Any] = {
+    "as we write it": msgspec.json.encode,
+    "escaped": lambda body: json.dumps(body).encode(),
+    "with blanks": lambda body: json.dumps(body, ensure_ascii=False, indent=1).encode(),
+}
+BODIES = st.fixed_dictionaries(
+    {"messages": st.lists(MESSAGES, min_size=1, max_size=4)},
+    optional={
+        "model": st.sampled_from(["m", None, 5]),
+        "max_tokens": st.sampled_from([5, None]),
+        "temperature": st.sampled_from([0.5, 1]),
+        "tools": st.sampled_from([[], [{"type": "function", "function": {"name": "f"}}]]),
+        "top_k": st.just(4),
+    },
+)
+
+
+@settings(max_examples=300)
+@given(BODIES, st.sampled_from(sorted(SPELLINGS)))
+def test_bodies_that_are_read_straight_from_their_bytes(body: Any, spelling: str) -> None:
+    data = SPELLINGS[spelling](body)
+    straight = request.read_straight(data)
+    if straight is not None:
+        assert msgspec.to_builtins(straight[0]) == msgspec.to_builtins(request.read_request(body))
+
+
+def talk(result: Any = LONG, **more: Any) -> dict[str, Any]:
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+    function = {"name": "f", "arguments": '{"a": 1}'}
+    call = {"id": "c1", "type": "function", "function": function}
+    said = {"content": "So.", "thinking_blocks": [thought], "tool_calls": [call]}
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": LONG}]},
+        {"role": "assistant", **said},
+        {"role": "tool", "tool_call_id": "c1", "content": result},
+        {"role": "user", "content": LONG * 3},
+    ]
+    return {"model": "m", "messages": messages, "max_tokens": 9, "stream": True, **more}
+
+
+@pytest.mark.parametrize("spelling", sorted(SPELLINGS))
+@pytest.mark.parametrize(
+    "result",
+    [LONG, "short", "", "[tool error] " + LONG, [{"type": "text", "text": LONG}], LONG * 50],
+)
+@pytest.mark.parametrize("target", ["anthropic", "gemini", "openai-responses", "bedrock"])
+def test_a_usual_body_is_read_straight(result: Any, spelling: str, target: Any) -> None:
+    body = talk(result, temperature=0.5)
+    data = SPELLINGS[spelling](body)
+    assert request.read_straight(data) is not None
+    for how in ("pass", "auto"):
+        short = il.convert(data, "openai-chat", target, caching=how)  # type: ignore[arg-type]
+        long = il.convert(body, "openai-chat", target, caching=how)  # type: ignore[arg-type]
+        assert short.report.entries == long.report.entries
+        assert json.loads(short.json()) == long.wire
+        assert short.wire == long.wire
+        assert short == long or short.report.entries
+        assert short.json() == long.json()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data.replace("ça".encode(), b"\xff"),
+        lambda data: data.replace("ça".encode(), b"\\ud800"),
+        lambda data: data.replace(b'"tool_call_id": "c1"', b'"tool_call_id": 5'),
+        lambda data: data.replace(b'"role": "tool"', b'"role": "nobody"'),
+        lambda data: data[:-1],
+    ],
+)
+def test_a_broken_body_is_refused_with_the_reason(change: Any) -> None:
+    data = change(json.dumps(talk(), ensure_ascii=False).encode())
+    assert request.read_straight(data) is None
+    with pytest.raises(il.ReadError):
+        il.convert(data, "openai-chat", "anthropic", "request")
+
+
+def test_a_text_goes_on_as_it_was_spelled_unless_it_is_edited() -> None:
+    data = json.dumps(talk(), ensure_ascii=False).encode().replace(b"<", b"\\u003c")
+    written = il.convert(data, "openai-chat", "anthropic")
+    assert written.json().count(b"\\u003c") == 100
+    assert written.json() == msgspec.json.encode(written.wire)  # only the first time
+    written = il.convert(data, "openai-chat", "anthropic")
+    part = written.wire["messages"][2]["content"][0]["content"][0]
+    assert part == {"type": "text", "text": LONG}
+    part["text"] = "edited"
+    assert json.loads(written.json()) == written.wire
+    assert b"edited" in written.json()
 
 
 def read_slowly(wires: Any, t: Tables) -> tuple[Message, ...]:

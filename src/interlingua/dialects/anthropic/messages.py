@@ -51,7 +51,7 @@ from interlingua.dialects.kernel.preserved import (
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, report_speaker
-from interlingua.dialects.kernel.wire import Wire, encode_quickly
+from interlingua.dialects.kernel.wire import SpelledTexts, Wire, encode_quickly
 from interlingua.dialects.kernel.words import FORM as DATA_URL
 from interlingua.dialects.kernel.words import (
     IMAGE_STARTS,
@@ -547,7 +547,13 @@ def _result_text(message: Message) -> str | None:
         return None
     if block.is_error or message.name is not None or message.changes is not None:
         return None
-    return text.only_text(block.content)
+    content = block.content
+    if len(content) != 1 or type(content[0]) is not TextBlock:
+        return None
+    words = content[0]
+    if words.raw is not None or words.cache is not None or words.signature is not None:
+        return None
+    return None if words.citations or words.phase is not None else words.text
 
 
 def _plain_result(message: Message) -> list[Wire] | None:
@@ -597,9 +603,10 @@ def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -
         if words:
             out["messages"] = [{"role": "user", "content": [{"type": "text", "text": words}]}]
             return
-    writer = _Turns(changes.recorder, _PLACEHOLDER, changes=changes)
+    recorder = changes.recorder
+    writer = _Turns(recorder, _PLACEHOLDER, changes=changes, spelled=recorder.spelled)
     rest = messages[first:] if first else messages
-    if (memory := changes.recorder.memory) is not None:
+    if (memory := recorder.memory) is not None:
         memory.write(rest, writer.turns, writer)
     else:
         for message in rest:
@@ -673,18 +680,26 @@ def _found_silent(raw: Raw, silent: dict[int, Raw]) -> bool:
 
 class _Turns(Turns, kw_only=True):
     changes: Writing
+    spelled: SpelledTexts | None = None
     silent: dict[int, Raw] = msgspec.field(default_factory=dict)
 
     def add(self, message: Message) -> None:
-        role = message.role
-        if role is _ASSISTANT and (parts := _plain_answer(message, self.silent)):
-            self.join("assistant", parts)
-        elif role is _TOOL and (parts := _plain_result(message)):
-            self.join("user", parts)
+        role, parts = message.role, None
+        if role is _ASSISTANT:
+            word, parts = "assistant", _plain_answer(message, self.silent)
+        elif role is _TOOL:
+            word, parts = "user", _plain_result(message)
+            if parts and self.spelled is not None:
+                self.spelled.parts.append(parts[0]["content"][0])
         elif role is _USER and self.role != "user" and (words := _plain_text(message)):
-            self.join("user", [{"type": "text", "text": words}])
-        else:
+            word, parts = "user", [{"type": "text", "text": words}]
+        if not parts:
             self._add(message)
+        elif word == self.role:
+            self.parts.extend(parts)
+        else:
+            self.turns.append({"role": word, "content": parts})
+            self.role, self.parts = word, parts
 
     def _add(self, message: Message) -> None:
         metadata, by = message.metadata, message.role

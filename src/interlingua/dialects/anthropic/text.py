@@ -112,18 +112,6 @@ def is_silent(raw: Raw | None) -> bool:
     return True
 
 
-def only_text(blocks: tuple[Block, ...]) -> str | None:
-    """The text of a single block without other members; None for all others."""
-    if len(blocks) != 1:
-        return None
-    block = blocks[0]
-    if type(block) is not TextBlock or block.raw is not None or block.cache is not None:
-        return None
-    if block.signature is not None or block.citations or block.phase is not None:
-        return None
-    return block.text
-
-
 def write_parts(blocks: Iterable[Block], scope: Scope, recorder: LossRecorder) -> list[Wire]:
     parts = []
     for block in blocks:

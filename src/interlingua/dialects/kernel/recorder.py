@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from interlingua.dialects.kernel.wire import SpelledTexts
 from interlingua.errors import LossError
 from interlingua.model.base import Raw, Value, _defaults, same
 from interlingua.model.blocks import (
@@ -118,6 +119,8 @@ class LossRecorder(msgspec.Struct, eq=False):
     _found: dict[int, tuple[str, Message | None]] | None = None
     memory: WriteMemory | None = None
     """The record of the same messages' earlier written form, if there is one."""
+    spelled: SpelledTexts | None = None
+    """Texts whose JSON is known, if the request was read from bytes."""
 
     def __repr__(self) -> str:
         return f"<LossRecorder for {self.dialect}>"

@@ -28,6 +28,43 @@ decode_quickly = msgspec.json.Decoder().decode
 """Without a description of errors; `encode` and `parse` have it."""
 
 
+class SpelledTexts:
+    """Long texts of a request that was read from bytes, with their JSON: where one is written
+    unchanged, these bytes are used again."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        """The texts. They stay alive here, and so their identities do."""
+        self.known: dict[int, msgspec.Raw] = {}
+        """Their JSON, by their identities."""
+        self.parts: list[Wire] = []
+        """Parts of the wire whose `text` may be one of them."""
+
+    def encode(self, wire: Any) -> bytes:
+        """The wire as JSON. The first time, texts that are still in their parts are not spelled
+        again: meanwhile their JSON stands there."""
+        parts, self.parts = self.parts, []
+        texts = [part.get("text") for part in parts]
+        known = self.known
+        try:
+            for part, text in zip(parts, texts, strict=True):
+                if id(text) in known:
+                    part["text"] = known[id(text)]
+            return encode_quickly(wire)
+        finally:
+            for part, text in zip(parts, texts, strict=True):
+                if id(text) in known:
+                    part["text"] = text
+
+    def __repr__(self) -> str:
+        return "<SpelledTexts>"
+
+    def __eq__(self, _: object) -> bool:
+        return True  # how a body was spelled is no part of what it says
+
+    __hash__ = None  # type: ignore[assignment]  # as it is for all that equal others
+
+
 def encode(wire: Any) -> bytes:
     """Wire JSON as bytes. NaN never gets here: readers refuse it."""
     try:

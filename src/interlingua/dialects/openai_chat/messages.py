@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType, to_builtins
 
 from interlingua.dialects.kernel import words
+from interlingua.dialects.kernel.calls import read_arguments
 from interlingua.dialects.kernel.errors import (
     ShapeError,
     optional,
@@ -27,7 +31,7 @@ from interlingua.dialects.kernel.preserved import (
     restore_raw,
     spelling_in,
 )
-from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.wire import SpelledTexts, Wire
 from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_chat import calls, text, thinking
 from interlingua.dialects.openai_chat.tables import (
@@ -43,6 +47,7 @@ from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolResult
 from interlingua.model.message import EFFORTS, NO_METADATA, Changes, Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
 from interlingua.model.reasons import because, not_at
+from interlingua.model.spelled_numbers import usual_float
 
 _ASSISTANT, _TOOL = Role.ASSISTANT, Role.TOOL
 _PLAIN_ROLES = {"system": Role.SYSTEM, "developer": Role.DEVELOPER, "user": Role.USER}
@@ -616,8 +621,12 @@ class _Reader:
         usual = texts and id and wire["role"] == "tool"
         if not usual or not content or content.startswith(words.ERROR_MARK):
             return Message.of_result(calls.read_result(wire, self.t, self.messages, self.calls))
-        block = ToolResultBlock(id, (TextBlock(content),))  # type: ignore[arg-type]  # a text
-        return Message(_TOOL, (block,), metadata=MessageMetadata(parent_tool_use_id=id))
+        return _result(id, content)  # type: ignore[arg-type]  # a text
+
+
+def _result(id: str, text: str) -> Message:
+    block = ToolResultBlock(id, (TextBlock(text),))
+    return Message(_TOOL, (block,), metadata=MessageMetadata(parent_tool_use_id=id))
 
 
 def _read_turn(wire: Wire, word: str, role: Role, t: Tables) -> Message:
@@ -647,6 +656,124 @@ def _read_changes(wire: Wire, t: Tables, taken: set[str]) -> Changes | None:
                 taken.add("configuration_update")
                 return Changes(effort=effort)
     return None
+
+
+# -- reading usual messages from their bytes ------------------------------------------------------
+
+
+class _Function(Struct, forbid_unknown_fields=True, gc=False):
+    name: str
+    arguments: str
+
+
+class _Call(Struct, forbid_unknown_fields=True, gc=False):
+    id: str
+    type: Literal["function"]
+    function: _Function
+
+
+class _Thought(Struct, forbid_unknown_fields=True, gc=False):
+    type: Literal["thinking"]
+    thinking: str
+    signature: str
+
+
+class _Plain(Struct, tag_field="role", forbid_unknown_fields=True, gc=False):
+    """A message that is a role and a content."""
+
+    role: ClassVar[Role]
+    content: str | list[Any]
+
+
+class _System(_Plain, tag="system", gc=False):
+    role = Role.SYSTEM
+
+
+class _Developer(_Plain, tag="developer", gc=False):
+    role = Role.DEVELOPER
+
+
+class _User(_Plain, tag="user", gc=False):
+    role = Role.USER
+
+
+class _Answer(Struct, tag_field="role", tag="assistant", forbid_unknown_fields=True, gc=False):
+    content: str | list[Any] | UnsetType | None = UNSET
+    thinking_blocks: list[_Thought] | UnsetType = UNSET
+    tool_calls: list[_Call] | UnsetType = UNSET
+
+
+class _Result(Struct, tag_field="role", tag="tool", forbid_unknown_fields=True, gc=False):
+    tool_call_id: str
+    content: msgspec.Raw
+
+
+UsualMessage = _System | _Developer | _User | _Answer | _Result
+_WORTHWHILE = 512
+"""Letters of a text whose JSON is worth being used again."""
+_MARK = words.ERROR_MARK
+_decode = msgspec.json.Decoder(float_hook=usual_float).decode
+_decode_text = msgspec.json.Decoder(str).decode
+
+
+def read_usual(usual: list[Any], t: Tables, spelled: SpelledTexts) -> tuple[Message, ...]:
+    """The messages of a body, as `read_messages` reads them."""
+    messages: list[Message] = []
+    reader = _Reader(t, messages)
+    message: Message | None
+    for wire in usual:
+        kind = type(wire)
+        if kind is _Result:
+            message = _read_result(wire, reader, spelled)
+        elif kind is _Answer:
+            message = _read_answer(wire, reader)
+        elif type(wire.content) is str and wire.content:
+            message = Message(wire.role, (TextBlock(wire.content),))
+        else:
+            message = None
+        messages.append(message or reader.read(to_builtins(wire)))
+    return tuple(messages)
+
+
+def _read_result(wire: _Result, reader: _Reader, spelled: SpelledTexts) -> Message:
+    answered, content = wire.tool_call_id, wire.content
+    try:
+        text = _decode_text(content)
+    except msgspec.ValidationError:
+        text = ""  # it has another form, perhaps a list of parts
+    if not answered or not text or (text[0] == _MARK[0] and text.startswith(_MARK)):
+        parsed = _decode(content)
+        return reader.read({"role": "tool", "tool_call_id": answered, "content": parsed})
+    if len(text) >= _WORTHWHILE and not text.isascii():
+        spelled.texts.append(text)
+        spelled.known[id(text)] = content
+    return _result(answered, text)
+
+
+def _read_answer(wire: _Answer, reader: _Reader) -> Message | None:
+    """As `_Reader._plain_turn`."""
+    content, thoughts, listed = wire.content, wire.thinking_blocks, wire.tool_calls
+    if listed is UNSET:
+        if type(content) is not str or not content or thoughts is not UNSET:
+            return None
+        return Message(_ASSISTANT, (TextBlock(content),), metadata=reader.plain)
+    if not listed or not (thoughts is UNSET or thoughts) or not (content is None or content):
+        return None
+    signed = reader.signed
+    blocks: list[Block] = []
+    for it in () if thoughts is UNSET else thoughts:
+        blocks.append(ThinkingBlock(it.thinking, it.signature, None, None, signed))
+    if type(content) is str:
+        blocks.append(TextBlock(content))
+    elif content is not None:
+        return None
+    for call in listed:
+        input, raw, mode = read_arguments(call.function.arguments)
+        if mode != "strict" or not call.id:
+            return None
+        blocks.append(ToolUseBlock(call.id, call.function.name, input, raw))
+    metadata = reader.plain if thoughts is UNSET else reader.by_anthropic
+    return Message(_ASSISTANT, tuple(blocks), metadata=metadata)
 
 
 # -- writing messages -----------------------------------------------------------------------------

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache, partial
 from typing import Any
 
+import msgspec
+from msgspec import UNSET
 from msgspec.structs import astuple
 
 from interlingua.dialects.kernel import fields
-from interlingua.dialects.kernel.errors import optional, read_each, read_whole, require
+from interlingua.dialects.kernel.errors import (
+    ShapeError,
+    optional,
+    read_each,
+    read_whole,
+    require,
+)
 from interlingua.dialects.kernel.fields import Table, plain
 from interlingua.dialects.kernel.preserved import (
     Preserved,
@@ -19,11 +27,17 @@ from interlingua.dialects.kernel.preserved import (
     spelling_of,
 )
 from interlingua.dialects.kernel.recorder import BOOKKEEPING, LossRecorder
-from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.wire import SpelledTexts, Wire
 from interlingua.dialects.openai import FORMAT_KEYS, grammar_field
 from interlingua.dialects.openai_chat import options as how
 from interlingua.dialects.openai_chat import tables
-from interlingua.dialects.openai_chat.messages import read_following, read_messages, write_messages
+from interlingua.dialects.openai_chat.messages import (
+    UsualMessage,
+    read_following,
+    read_messages,
+    read_usual,
+    write_messages,
+)
 from interlingua.dialects.openai_chat.tables import (
     LIMITS,
     MARKS,
@@ -37,6 +51,7 @@ from interlingua.model.base import Raw, unchecked
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
 from interlingua.model.reasons import because, not_at
+from interlingua.model.spelled_numbers import usual_float
 from interlingua.model.tools import ToolDefinition
 
 # -- tools ----------------------------------------------------------------------------------------
@@ -193,9 +208,38 @@ def read_more(
     return read_following(wires, messages, t)
 
 
-def _read(wire: Wire, t: Tables) -> Request:
+_USUAL = (
+    *("model", "max_tokens", "max_completion_tokens", "temperature", "top_p", "stream", "stop"),
+    *("stream_options", "tools", "tool_choice", "parallel_tool_calls", "reasoning_effort"),
+    *("response_format", "user", "seed", "n", "presence_penalty", "frequency_penalty"),
+    *("metadata", "store", "service_tier", "prompt_cache_key", "verbosity", "logprobs"),
+)
+"""Members of usual bodies, beside the messages."""
+
+
+@cache
+def _usual_body() -> Callable[[bytes], Any]:
+    members: list[Any] = [("messages", list[UsualMessage]), *[(key, Any, UNSET) for key in _USUAL]]
+    body = msgspec.defstruct("Body", members, forbid_unknown_fields=True)
+    return msgspec.json.Decoder(body, float_hook=usual_float).decode
+
+
+def read_straight(data: bytes, t: Tables = TABLES) -> tuple[Request, SpelledTexts] | None:
+    """As `ReadStraight`."""
+    spelled = SpelledTexts()
+    try:
+        body = _usual_body()(data)
+        messages = read_usual(body.messages, t, spelled)
+        rest = zip(_USUAL, astuple(body)[1:], strict=True)
+        wire = {key: value for key, value in rest if value is not UNSET}
+        return _read({**wire, "messages": []}, t, messages), spelled
+    except (msgspec.DecodeError, ShapeError, ValueError, RecursionError):
+        return None  # which is read in the usual way, or refused with the reason
+
+
+def _read(wire: Wire, t: Tables, messages: tuple[Message, ...] | None = None) -> Request:
     model = optional(wire, "model", str)
-    messages = read_messages(wire.get("messages"), t)
+    messages = read_messages(wire.get("messages"), t) if messages is None else messages
     if len(wire) == 1 + (model is not None):
         return unchecked(Request, messages, model)
     limit = wire.get("max_tokens")
