@@ -125,6 +125,7 @@ def test_what_is_too_short_to_be_cached_gets_no_breakpoint() -> None:
         ({"prompt_cache_retention": "in_memory"}, None),
         ({"prompt_cache_retention": "24h"}, "1h"),
         ({"prompt_cache_options": {"ttl": "30m"}}, "1h"),
+        ({"prompt_cache_options": {"ttl": "12h"}}, "1h"),
         ({"prompt_cache_options": {"ttl": "30m"}, "prompt_cache_retention": "in_memory"}, "1h"),
     ],
 )
@@ -256,3 +257,76 @@ def test_breakpoints_of_the_next_turn_are_those_of_a_whole_conversion(
         found = converter.convert(body)
         assert found.json() == whole.json()
         assert found.report.entries == whole.report.entries
+
+
+@pytest.mark.parametrize(
+    ("model", "place"),
+    [
+        (CLAUDE["bedrock"], "cachePoint"),
+        (CLAUDE["vertex"], "cache_control"),
+        (CLAUDE["anthropic"], None),
+        (CLAUDE["openrouter"], None),
+    ],
+    ids=["bedrock", "vertex", "anthropic", "openrouter"],
+)
+def test_a_mark_for_the_whole_request_stands_at_its_end_where_no_other_place_is(
+    model: str, place: str | None
+) -> None:
+    plain = sent(chat(), CLAUDE["anthropic"], "pass").wire
+    whole = {**plain, "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    written = sent(whole, model, source="anthropic")
+    assert marks(written.wire) == 1
+    assert "cache_breakpoint_added" not in codes(written)
+    assert codes(written).count("cache_at_the_end") == (place is not None)
+    assert ("cache_control" in written.wire) is (place is None)
+    if place is not None:
+        (mark,) = [each for each in written.wire["messages"][-1]["content"] if place in each]
+        assert mark[place]["ttl"] == "1h"
+        dialect = "bedrock" if place == "cachePoint" else "anthropic"
+        assert problems(dialect, "request", written.wire) == []
+    assert marks(sent(whole, model, "off", "anthropic").wire) == 0
+
+
+def test_a_mark_for_the_whole_request_counts_as_one_of_four() -> None:
+    body = sent(chat(2), CLAUDE["anthropic"], "pass").wire
+    for turn in body["messages"]:
+        content = turn["content"]
+        turn["content"] = (
+            [{"type": "text", "text": content}] if isinstance(content, str) else content
+        )
+        turn["content"][0]["cache_control"] = {"type": "ephemeral"}
+    body["cache_control"] = {"type": "ephemeral"}
+    for name, model in CLAUDE.items():
+        wire = sent(body, model, source="anthropic").wire
+        assert marks(wire) == (3 if name == "openrouter" else 4), name  # no place on calls there
+        assert problems({"vertex": "anthropic"}.get(name, name), "request", wire) == [], name
+
+
+@pytest.mark.parametrize("model", CLAUDE.values(), ids=CLAUDE)
+@pytest.mark.parametrize("caching", ["auto", "pass"])
+def test_a_clients_own_marks_last_as_long_as_it_asks(model: str, caching: Caching) -> None:
+    part = {"type": "text", "text": LONG, "prompt_cache_breakpoint": {"mode": "explicit"}}
+    messages = [{"role": "system", "content": [part]}, {"role": "user", "content": "Hello"}]
+    for said, ttl in (
+        ({"prompt_cache_options": {"mode": "explicit", "ttl": "12h"}}, "1h"),
+        ({"prompt_cache_options": {"mode": "explicit", "ttl": "30m"}}, "1h"),
+        ({"prompt_cache_retention": "in_memory"}, None),
+    ):
+        written = sent({"model": "m", "messages": messages, **said}, model, caching)
+        found = re.findall(r'"ttl": "(\w+)"', json.dumps(written.wire))
+        assert (marks(written.wire), found) == (1, [] if ttl is None else [ttl])
+        assert codes(written).count("cache_lifetime") == 1
+
+
+def test_longer_lifetimes_stand_first_at_openrouter_too() -> None:
+    short, long = ({"type": "ephemeral", "ttl": ttl} for ttl in ("5m", "1h"))
+    body = {
+        "model": "m",
+        "max_tokens": 9,
+        "system": [{"type": "text", "text": LONG, "cache_control": short}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": LONG, "cache_control": long}]}
+        ],
+    }
+    wire = sent(body, CLAUDE["openrouter"], source="anthropic").wire
+    assert re.findall(r'"ttl": "(\w+)"', json.dumps(wire)) == ["5m", "5m"]

@@ -390,7 +390,7 @@ class _Marking:
         into `new`, the same value as in the request before, so that it is recognised again."""
         message = self._request.messages[number]
         content, memory, cache = message.content, self._memory, self._how.cache
-        index = _last_markable(content)
+        index = last_markable(content)
         if index is None or not self._prefix.reaches(number + 1):
             return False
         spliced = memory and _splice(message, number, self._how, memory.breakpoint_in)
@@ -474,7 +474,7 @@ def _turn_ends(messages: tuple[Message, ...], first: int) -> list[int]:
     return [last] if last >= 0 else []
 
 
-def _last_markable(content: tuple[Any, ...]) -> int | None:
+def last_markable(content: tuple[Any, ...]) -> int | None:
     for index in range(len(content) - 1, -1, -1):
         block = content[index]
         if type(block) is TextBlock:

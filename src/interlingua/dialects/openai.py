@@ -17,7 +17,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from interlingua.dialects.kernel.errors import failed_answer, is_status
+from interlingua.dialects.kernel.errors import failed_answer, is_status, require
 from interlingua.dialects.kernel.fields import (
     NOT_OURS,
     Attrs,
@@ -178,10 +178,8 @@ def cache_options(ttls: tuple[str, ...], *, reports: bool = False) -> list[Field
     be requested; with `reports`, a diagnosis of a missed cache may be requested."""
     times = TwoWay({ttl: ttl for ttl in ttls})
     shortest = because("cache_ttl", ttl=ttls[0])
-    within = [
-        word("mode", "cache_mode", _CACHE_MODES),
-        word("ttl", "cache_ttl", times, near=dict.fromkeys(_TTLS, ttls[0]), reason=shortest),
-    ]
+    ttl = word("ttl", "cache_ttl", times, near=dict.fromkeys(_TTLS, ttls[0]), reason=shortest)
+    within = [word("mode", "cache_mode", _CACHE_MODES), ttl._replace(read=_read_ttl)]
     if reports:
         within.append(plain("prewarm", "cache_prewarm", bool, lenient=True))
         within.append(plain("comparison_response_id", "cache_comparison", str, lenient=True))
@@ -190,6 +188,11 @@ def cache_options(ttls: tuple[str, ...], *, reports: bool = False) -> list[Field
         inside("prompt_cache_options", *within),
         one_of("prompt_cache_retention", "cache_retention", {"in_memory", "24h"}, lenient=True),
     ]
+
+
+def _read_ttl(value: Any) -> Reading:
+    """Any known lifetime, whichever the API takes."""
+    return {"cache_ttl": value} if require(value, str) in _TTLS else NOT_OURS
 
 
 def explicit_cache_options() -> Field:

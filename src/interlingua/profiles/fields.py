@@ -252,6 +252,9 @@ class CacheRules(Group, frozen=True):
     """A breakpoint may not live longer than an earlier one."""
     auto: Literal["marks", "key"] | None = None
     """What is added to requests without any: breakpoints, or a key for the conversation."""
+    whole: bool | None = None
+    """A request may ask for a breakpoint without naming its place (Claude's `cache_control` beside
+    the messages); otherwise it is set behind the last block."""
     refused: tuple[Literal["key", "options"], ...] | None = None
     """The options of OpenAI's prompt cache that the host lacks: a key, or the others."""
 

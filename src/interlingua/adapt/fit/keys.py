@@ -49,6 +49,7 @@ _KEYS: dict[str, dict[str, tuple[str, ...]]] = {
         "words.user": ("user", "safety_identifier"),
     },
     "anthropic": {
+        "cache.whole": ("cache_control",),
         **{f"sampling.{name}": (name,) for name in ("temperature", "top_p", "top_k")},
         **dict.fromkeys(
             [f"reasoning.{name}" for name in _REASONING], ("thinking", "output_config")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from interlingua.adapt.caching import last_markable, lifetime
 from interlingua.adapt.fit.fitter import Fitter
 from interlingua.adapt.fit.media import MEDIA
 from interlingua.model.blocks import ToolUseBlock
@@ -35,6 +36,8 @@ def fit_marks(fitter: Fitter) -> None:
                 fitter.drop(option, "cache.refused", because("unsupported"), "info")
     if most is None and rules.places is None and rules.ttls is None:
         return
+    if rules.whole is False and fitter.now("cache") is not None:
+        _put_at_the_end(fitter)
     marks = list(_marks(fitter))
     if len({id(each.value) for each in marks}) < len(marks):
         _copy_shared(fitter)
@@ -56,11 +59,33 @@ def fit_marks(fitter: Fitter) -> None:
         chosen = {id(each.value) for each in _chosen(left, most - automatic)}
         others = [id(each.value) for each in left if id(each.value) not in chosen]
         gone |= dict.fromkeys(others, "limits.cache_marks")
-    lasting = _lasting(fitter, [each for each in left if id(each.value) not in gone])
+    left = [each for each in left if id(each.value) not in gone]
+    lasting = _lasting(fitter, left, _settled(fitter) if left else None)
     if gone or lasting:
         edits = _MarkEdits(fitter, gone, lasting)
         fitter.tools = tuple([edits.of(tool) for tool in fitter.tools])
         fitter.messages = tuple([edits.message(message) for message in fitter.messages])
+
+
+def _put_at_the_end(fitter: Fitter) -> None:
+    """What a request asks for as a whole, as a breakpoint behind the last block that takes one."""
+    cache = fitter.now("cache")
+    for number in range(len(fitter.messages) - 1, -1, -1):
+        message = fitter.messages[number]
+        index = last_markable(message.content)
+        if index is not None:
+            break
+    else:
+        return
+    fitter.change("cache", None)
+    fitter.lost("cache", "cache.whole", because("cache_at_the_end"), "moved", "info")
+    block = message.content[index]
+    if block.cache is not None:
+        return
+    marked = fitter.stands_for(block.replace(cache=cache), block)
+    content = (*message.content[:index], marked, *message.content[index + 1 :])
+    new = fitter.stands_for(message.replace(content=content), message)
+    fitter.messages = (*fitter.messages[:number], new, *fitter.messages[number + 1 :])
 
 
 def _copy_shared(fitter: Fitter) -> None:
@@ -106,7 +131,21 @@ _LETTERS = 2
 """Letters of a token at the least, so that a mark is given the benefit of the doubt."""
 
 
-def _lasting(fitter: Fitter, marks: list[_Mark]) -> dict[int, tuple[str, str]]:
+def _settled(fitter: Fitter) -> str | None:
+    """How long marks last that name no time, where the request names one for all of them."""
+    known, options = fitter.profile.cache.ttls, fitter.request.options
+    if known is None:
+        return None
+    wanted = lifetime(options, known)
+    for name in ("cache_ttl", "cache_retention"):
+        if (asked := fitter.now(name)) is not None:
+            fitter.change(name, None)
+            reason = because("cache_lifetime", asked=asked, ttl=wanted or known[0])
+            fitter.lost(name, "cache.ttls", reason)
+    return wanted
+
+
+def _lasting(fitter: Fitter, marks: list[_Mark], wanted: str | None) -> dict[int, tuple[str, str]]:
     """The lifetimes of marks that cannot last as long as requested: the time, and the field of
     the profile that limits it."""
     rules = fitter.profile.cache
@@ -115,13 +154,13 @@ def _lasting(fitter: Fitter, marks: list[_Mark]) -> dict[int, tuple[str, str]]:
     lasting: dict[int, tuple[str, str]] = {}
     shortest = len(rules.ttls) - 1
     for each in marks:
-        requested = each.value.cache.ttl
+        requested = each.value.cache.ttl or wanted
         ttl = _near(requested, rules.ttls) if requested is not None else rules.ttls[0]
         field = "cache.ttls"
         if rules.longest_first and rules.ttls.index(ttl) > shortest:
             ttl, field = rules.ttls[shortest], "cache.longest_first"
         shortest = rules.ttls.index(ttl)
-        if requested is not None and ttl != requested:
+        if requested is not None and ttl != each.value.cache.ttl:
             lasting[id(each.value)] = (ttl, field)
     return lasting
 
@@ -210,8 +249,9 @@ class _MarkEdits:
             new = new.replace(cache=None)
         elif id(value) in self._lasting:
             ttl, field = self._lasting[id(value)]
-            reason = because("cache_ttl_for_model", asked=value.cache.ttl, ttl=ttl)
-            self._fitter.lost_at(value, "cache.ttl", field, reason)
+            if value.cache.ttl is not None:  # otherwise the note is at the request's own time
+                reason = because("cache_ttl_for_model", asked=value.cache.ttl, ttl=ttl)
+                self._fitter.lost_at(value, "cache.ttl", field, reason)
             new = new.replace(cache=value.cache.replace(ttl=ttl))
         return new if new is value else self._fitter.stands_for(new, value)
 
