@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { plain } from "../../src/interlingua/web/admin.js";
 import { difference } from "../../src/interlingua/web/differences.js";
 import { nice, scale } from "../../src/interlingua/web/charts.js";
 import { programs } from "../../src/interlingua/web/connect.js";
@@ -27,6 +28,15 @@ test("dollars in a column have the same decimals", () => {
   assert.equal(decimals([0.0000123]), 4);
   assert.equal(money(0.003, 4), "$0.0030");
   assert.equal(money(3, 4), "$3.00");
+});
+
+test("changes of settings are told in words", () => {
+  assert.equal(plain("daily_cap_usd", "30"), "$30.00");
+  assert.match(plain("revoked_at", "2026-11-19T20:02:40.389346Z"), /2026.* \d\d:02:40$/);
+  assert.equal(plain("models", ["a", "b"]), "a, b");
+  assert.equal(plain("models", []), "none");
+  assert.equal(plain("status", "revoked"), "revoked");
+  assert.equal(plain("status", null), "none");
 });
 
 test("hours are counted from 0 to 23", () => {

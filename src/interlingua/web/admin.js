@@ -298,7 +298,7 @@ class Admin {
     const values = Object.entries(changes ?? {}).filter(([name]) => name !== "id" && name !== "created_at");
     const isShort = values.length <= 3;
     const pair = (/** @type {[string, any]} */ [name, [was, now]]) =>
-      h("li", {}, h("span", { class: "quiet" }, name.replaceAll("_", " ")), was == null ? null : [h("del", {}, plain(was)), " → "], h("span", {}, plain(now)));
+      h("li", {}, h("span", { class: "quiet" }, name.replace(/_usd$/, "").replaceAll("_", " ")), h("span", {}, was == null ? null : [h("del", {}, plain(name, was)), " → "], plain(name, now)));
     const list = values.length ? h("ul", { class: "changes" }, values.map(pair)) : null;
     return h(
       "li",
@@ -316,9 +316,12 @@ class Admin {
 
 const VERBS = { issue: "issued", change: "changed", rotate: "rotated", revoke: "revoked", add: "added", remove: "removed" };
 
-/** @param {any} value */
-function plain(value) {
+/** What a setting was or is, as people read it. @param {string} name  @param {any} value */
+export function plain(name, value) {
   if (value == null) return "none";
+  if (name.endsWith("_usd")) return money(value);
+  if (/_at$/.test(name) && when(value)) return when(value);
+  if (Array.isArray(value)) return value.map((each) => plain("", each)).join(", ") || "none";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 

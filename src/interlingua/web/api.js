@@ -34,9 +34,15 @@ async function answered(method, path, body) {
     init.headers["content-type"] = "application/json";
     init.body = JSON.stringify(body);
   }
-  const reply = await fetch(path, init);
+  const reply = await fetch(path, init).catch(unreachable);
   if (!reply.ok) throw refused(reply.status, await reply.text());
   return reply;
+}
+
+/** In place of the browser's own words. @returns {never} */
+export function unreachable(odd) {
+  if (odd.name === "AbortError") throw odd;
+  throw new Refused(0, { error: { message: "The gateway cannot be reached. It may have been stopped." } });
 }
 
 /** The reply itself, where its headers matter. */
@@ -108,7 +114,7 @@ export async function follow(path, hear, state, signal) {
 /** Send a request whose answer is a stream; `hear(data)` gets each event. Returns the reply's headers. */
 export async function stream(path, body, hear, signal) {
   const init = { method: "POST", headers: headers({ "content-type": "application/json" }), body: JSON.stringify(body), signal };
-  const reply = await fetch(path, { ...init, cache: "no-store" });
+  const reply = await fetch(path, { ...init, cache: "no-store" }).catch(unreachable);
   if (!reply.ok) throw refused(reply.status, await reply.text());
   return { headers: reply.headers, done: eachEvent(reply.body, (_name, data) => hear(data)) };
 }

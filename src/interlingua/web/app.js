@@ -3,7 +3,7 @@
 // returns is asked whether it can show another address itself. A new one is a line in VIEWS here, a
 // line in route.js and a link in index.html.
 
-import { ask, hasKey, Refused, setKey } from "./api.js";
+import { ask, hasKey, Refused, setKey, unreachable } from "./api.js";
 import { fill, h } from "./dom.js";
 import { icon } from "./icons.js";
 import { empty, loading, problem } from "./parts.js";
@@ -68,12 +68,12 @@ async function show() {
   main.scrollTop = 0;
   const late = setTimeout(() => element.firstChild || fill(element, loading()), LATE);
   try {
-    const drawn = await VIEWS[name]();
+    const drawn = await VIEWS[name]().catch(unreachable);
     if (current === view) view.go = await drawn(element, found.id, found.part, leaving.signal);
   } catch (odd) {
     if (current === view && odd.status === 404) missingView(element);
-    else if (current === view) fill(element, problem(odd.message, again));
-    if (!(odd instanceof Refused || odd instanceof TypeError)) throw odd;
+    else if (current === view) fill(element, problem(odd.message, odd.status === 0 ? () => location.reload() : again));
+    if (!(odd instanceof Refused)) throw odd;
   }
   clearTimeout(late);
 }

@@ -82,7 +82,11 @@ async function allRequests(element, keys, names, admin, signal) {
     query.set("after", first.last);
     const ends = AbortSignal.any([signal, current.signal]);
     const hear = (name, row) => name === "request" && table.newer(row);
-    follow(`/requests?${query}`, hear, (now, odd) => fill(state, STATES[now] ?? odd?.message), ends);
+    const heard = (now, odd) => {
+      state.classList.toggle("lost", now !== "open");
+      fill(state, STATES[now] ?? odd?.message);
+    };
+    follow(`/requests?${query}`, hear, heard, ends);
   };
   const trying = (work) => () => work().catch((odd) => fill(state, odd.message));
   const changed = trying(async () => {

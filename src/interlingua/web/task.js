@@ -45,7 +45,7 @@ export function oneTask(pane, id, signal) {
   const resume = button("play", "Go on", { hidden: true });
   const end = button("x", "End task", { class: "bare" });
   const fork = h("div", { class: "forking", hidden: true });
-  const over = h("p", { class: "note", hidden: true }, "The task has ended. Its transcript stays among the sessions.");
+  const over = h("p", { class: "note", hidden: true }, "The task has ended. Its ", h("a", { href: address("sessions", id) }, "transcript"), " stays among the sessions.");
   const setFork = (after) => {
     forking = after;
     fork.hidden = !after;
@@ -150,6 +150,7 @@ export function oneTask(pane, id, signal) {
     resume.hidden = !task.interrupted;
     if (task.ended) {
       over.hidden = false;
+      pane.classList.add("ended");
       for (const control of form.querySelectorAll("button")) control.disabled = true;
       form.hidden = true;
     }
@@ -161,5 +162,9 @@ export function oneTask(pane, id, signal) {
     fill(pane, back, empty("circle-help", "There is no such task", words, h("a", { class: "button first", href: address("tasks") }, "Start a task")));
   };
   ask("GET", path).then(({ task: now }) => update(now), (odd) => (odd.status === 404 ? missing() : fill(state, odd.message)));
-  return { id, update, leave: () => following.abort(), focus: () => box.focus({ preventScroll: true }) };
+  const leave = () => {
+    following.abort();
+    pane.classList.remove("ended");
+  };
+  return { id, update, leave, focus: () => box.focus({ preventScroll: true }) };
 }

@@ -105,6 +105,10 @@ def test_a_message_is_sent_again_edited_and_branched_from(page: Any, place: Plac
     expect(articles(page, "user")).to_have_count(2)
     page.goto(first)
     expect(page.get_by_text("The task has ended")).to_be_visible()
+    expect(articles(page, "user")).to_have_count(2)
+    expect(page.get_by_role("button", name="Retry from here")).to_have_count(0)
+    page.get_by_text("The task has ended").get_by_role("link", name="transcript").click()
+    expect(page.get_by_role("link", name="All sessions")).to_be_visible()
 
 
 def test_back_forward_and_reload_keep_the_place_and_what_is_typed(page: Any, place: Place) -> None:
@@ -184,6 +188,23 @@ def test_the_keyboard_alone_is_enough(page: Any, place: Place) -> None:
     page.keyboard.press("Enter")
     expect(articles(page, "tool")).to_contain_text("write_file: done")
     expect(page.get_by_role("textbox", name="Message")).to_be_focused()
+
+
+def test_a_gateway_that_is_gone_is_named_and_found_again(page: Any) -> None:
+    page.goto("/requests")
+    expect(page.get_by_text("Live: new requests appear on top.")).to_be_visible()
+    page.route("**/*", lambda route: route.abort())
+    page.get_by_role("navigation").get_by_role("link", name="Playground").click()
+    expect(page.get_by_role("alert")).to_contain_text("The gateway cannot be reached.")
+    page.unroute_all()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("heading", name="Playground")).to_be_visible()
+    page.route("**/v1/chat/completions", lambda route: route.abort())
+    page.get_by_label("Prompt", exact=True).fill("hello")
+    page.get_by_role("button", name="Run").click()
+    failed = page.locator(".answers").get_by_role("alert").first
+    expect(failed).to_contain_text("The gateway cannot be reached.")
+    page.unroute_all()
 
 
 def test_a_session_has_its_transcript_and_other_views(page: Any, place: Place) -> None:
