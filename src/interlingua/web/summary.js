@@ -88,7 +88,7 @@ export function branchChoice({ branches }, session, go) {
 export function changeList({ changes }, link) {
   if (!changes.length) return null;
   const line = ({ message_id: id, from, to, losses }) => {
-    const lost = !losses ? "" : losses.count ? `: ${losses.count} lost` : ": nothing lost";
+    const lost = !losses ? "" : losses.count ? `: ${losses.count}\u00a0lost` : ": nothing lost";
     return h("li", {}, h("a", { href: link(id) }, `${from} \u2192 ${to}`), h("span", { class: losses?.count ? "lost" : "detail" }, lost));
   };
   const title = changes.length === 1 ? "1 change of model" : `${changes.length} changes of model`;

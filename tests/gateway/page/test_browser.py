@@ -343,3 +343,10 @@ def test_answers_are_shown_as_markdown_and_the_newest_is_in_view(page: Any, plac
     expect(asked.get_by_text("It changes files of the workspace.")).to_be_visible()
     expect(articles(page, "user").last).to_be_in_viewport()
     page.get_by_role("button", name="Deny").click()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    answer = articles(page, "assistant").filter(has_text="Ulaanbaatar")
+    answer.get_by_role("button", name="Copy this code").click()
+    code = "def area(r):\n    return 3.14 * r  # a comment"
+    page.wait_for_function(
+        "async (code) => (await navigator.clipboard.readText()) === code", arg=code
+    )
