@@ -91,7 +91,6 @@ def _converted(
     instructions: Instructions,
     caching: Caching,
 ) -> Written:
-    how = (profile, instructions, caching)
     reader, writer, host = _LOADED.get(source), _LOADED.get(target), None
     if reader is None or writer is None:
         from interlingua.adapt.formats import format_named
@@ -102,17 +101,19 @@ def _converted(
             planned, host, model = _planned(target, model)
             target = planned.name
         if not {source, target} <= set(dialects()):
-            return _between(data, source, target, kind, model, stream, *how, host)
+            how = (model, stream, profile, instructions, caching, host)
+            return _between(data, source, target, kind, *how)
         reader, writer = dialect_of(source), dialect_of(target)
     if host is None and model is not None and reader is writer and writer.traits.hosts:
         host = split_model(model)[0]
     if kind == "request" or kind is None:
+        how = (model, stream, profile, instructions, caching, host)
         try:
-            return _request(data, reader, writer, kind, model, stream, *how, host)
+            return _request(data, reader, writer, kind, how)
         except ReadError:
             if not _begins_a_list(data):
                 raise
-        return _between(data, source, target, kind, model, stream, *how, host)
+        return _between(data, source, target, kind, *how)
     if kind not in _KINDS:
         _require_kind(kind)
     return _response(data, reader, writer, model)
@@ -163,43 +164,33 @@ def _detected(data: Any, kind: Kind | None) -> tuple[str, Kind]:
     return found.dialect, found.kind
 
 
-def _request(
-    data: Any,
-    reader: Dialect,
-    writer: Dialect,
-    kind: Kind | None,
-    model: str | None,
-    stream: bool | None,
-    profile: ProfileChoice,
-    instructions: Instructions,
-    caching: Caching,
-    host: str | None,
-) -> Written:
+_How = tuple[str | None, bool | None, ProfileChoice, Instructions, Caching, str | None]
+"""The model, streaming, profile, instructions, caching and host, as in `convert`."""
+_LONG = 4096
+"""Bytes from which on it pays to read a body straight."""
+
+
+def _request(data: Any, reader: Dialect, writer: Dialect, kind: Kind | None, how: _How) -> Written:
     """A request; without a kind, a response if the body is one."""
-    how = (profile, instructions, caching, host)
-    if type(data) is bytes and len(data) >= _LONG and reader is not writer:
-        straight = reader.read_straight and reader.read_straight(data)
-        if straight:
-            request, spelled = straight
-            return _adapted(data, reader, writer, request, spelled, model, stream, *how)
     body = data
     if type(data) is bytes or type(data) is str:
+        if len(data) >= _LONG and reader is not writer and type(data) is bytes:
+            straight = reader.read_straight and reader.read_straight(data)
+            if straight:
+                return _adapted(data, reader, writer, *straight, how)
         try:
             body = decode_usual(data)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             if (parsed := parse_spelled(data)) is not None:
-                return _with_text(_request(parsed, reader, writer, kind, model, stream, *how))
+                return _with_text(_request(parsed, reader, writer, kind, how))
             body = parse(data, f"{reader.name} request")
+    model, stream = how[:2]
     usual = type(body) is dict and reader.traits.messages in body
     if kind is None and not usual and _is_response(body, reader):
         return _response(data, reader, writer, model)
     read = reader.read_request if body is data else reader.read_parsed
     request = read(body, model and split_model(model)[1], stream)
-    return _adapted(data, reader, writer, request, None, model, stream, *how)
-
-
-_LONG = 4096
-"""Bytes from which on a body is worth to be read straight."""
+    return _adapted(data, reader, writer, request, None, how)
 
 
 def _adapted(
@@ -208,16 +199,13 @@ def _adapted(
     writer: Dialect,
     request: Request,
     spelled: SpelledTexts | None,
-    model: str | None,
-    stream: bool | None,
-    profile: ProfileChoice,
-    instructions: Instructions,
-    caching: Caching,
-    host: str | None,
+    how: _How,
 ) -> Written:
     """A request that was read, adapted and written."""
-    name = model and split_model(model)[1]
-    request = request.replace(model=name) if name not in (None, request.model) else request
+    model, stream, profile, instructions, caching, host = how
+    name = None if model is None else split_model(model)[1]
+    if name is not None and name != request.model:
+        request = request.replace(model=name)
     is_home = reader is writer and host is None
     if is_home and caching == "pass":
         profile = False

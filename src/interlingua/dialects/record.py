@@ -426,8 +426,10 @@ class Dialect:
             raise WriteError(f"{self.name} request", "$.messages", problem) from None
         if recorder._critical is not None:
             recorder.refuse_critical()
-        stream, spelled = request.options.stream, recorder.spelled
-        return Written(wire, recorder.report, request.model, stream, None, None, spelled)
+        if (spelled := recorder.spelled) is None:
+            return Written(wire, recorder.report, request.model, request.options.stream)
+        stream = request.options.stream
+        return Written(wire, recorder.report, request.model, stream, _spelled=spelled)
 
     def write_response(self, response: Response, recorder: LossRecorder | None = None) -> Written:
         if not isinstance(response, Response):
@@ -498,7 +500,8 @@ class Written(msgspec.Struct, frozen=True, repr_omit_defaults=True):
         if self.text is not None and decode_quickly(self.text) == self.wire:  # else it was edited
             return self.text
         try:
-            encode_wire = encode_quickly if self._spelled is None else self._spelled.encode
-            return encode_wire(self.wire)
+            if self._spelled is not None:
+                return self._spelled.encode(self.wire)
+            return encode_quickly(self.wire)
         except (UnicodeEncodeError, RecursionError, TypeError, OverflowError):
             return encode(self.wire)  # which raises with the reason

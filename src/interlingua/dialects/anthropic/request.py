@@ -405,7 +405,7 @@ def _read_thread(wire: Wire, preserved: Preserved) -> Continues | None:
 def write_request(request: Request, recorder: LossRecorder) -> Wire:
     raw, options = request.raw, request.options
     own_raw = NOTHING if raw is None else raw_of(NAME, raw)
-    spelling = spelling_in(own_raw)
+    spelling = spelling_in(own_raw) if own_raw else NOTHING
     out: Wire = {}
     if request.model is not None and "model" not in spelling.get("url", ()):
         out["model"] = request.model
@@ -416,8 +416,10 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
     write_options(options, out, own_raw, recorder)
     if request.continues is not None:
         _put_thread(request.continues, request, out, spelling, recorder)
-    restore_raw(out, options, options.raw, recorder)
-    restore_raw(out, request, raw, recorder)
+    if options.raw is not None:
+        restore_raw(out, options, options.raw, recorder)
+    if raw is not None:
+        restore_raw(out, request, raw, recorder)
     finish_options(options, out, spelling, recorder)
     return out
 

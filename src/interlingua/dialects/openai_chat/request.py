@@ -198,6 +198,11 @@ def read_request(
     wire: Any, model: str | None = None, stream: bool | None = None, t: Tables = TABLES
 ) -> Request:
     """`t` are the tables of this dialect, or of a neighbour."""
+    if type(wire) is dict:
+        try:
+            return _read(wire, t)
+        except ShapeError as error:
+            raise error.error(f"{t.name} request") from None
     return read_whole(f"{t.name} request", _read, wire, t)
 
 
@@ -238,7 +243,9 @@ def read_straight(data: bytes, t: Tables = TABLES) -> tuple[Request, SpelledText
 
 
 def _read(wire: Wire, t: Tables, messages: tuple[Message, ...] | None = None) -> Request:
-    model = optional(wire, "model", str)
+    model = wire.get("model")
+    if type(model) is not str:
+        model = optional(wire, "model", str)
     messages = read_messages(wire.get("messages"), t) if messages is None else messages
     if len(wire) == 1 + (model is not None):
         return unchecked(Request, messages, model)
