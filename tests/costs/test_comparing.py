@@ -253,3 +253,38 @@ def test_before_its_usage_is_known_a_late_request_is_expected_to_miss(
     assert found.outcome == outcome
     assert (found.reason == "expired") is (outcome == "miss")
     assert bool(found.cost_usd) is (outcome == "miss")
+
+
+def test_what_is_written_again_costs_what_writing_does() -> None:
+    """Of 2,000 tokens before, 1,500 are there now: 1,000 written for 5m, 300 for 1h, 200 fresh."""
+    send = Sent()
+    send(body(2))
+    data = json.dumps(body(3, system=LONG + "Now."), separators=(",", ":")).encode()
+    compared = send.prompts.compare("ada", data, CLAUDE, at=AT + timedelta(minutes=1))
+    assert compared is not None
+    usage = Usage(200, 10, 0, 1300, cache_writes={"5m": 1000, "1h": 300})
+    found = compared.diagnosis(usage, bundled())
+    assert found is not None
+    assert found.missed_tokens == 1500
+    spent = Decimal(1000) * Decimal("3.75") + 300 * 6 + 200 * 3
+    assert found.cost_usd == (spent - 1500 * Decimal("0.3")) / 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("model", "cached", "outcome"),
+    [
+        ("gemini:gemini-2.5-flash", None, "miss"),  # which leaves the count out where it is 0
+        ("gemini:gemini-2.5-flash", 1500, "hit"),
+        ("ollama:qwen3", None, "unavailable"),
+    ],
+)
+def test_no_count_of_cached_tokens_is_no_hit(model: str, cached: int | None, outcome: str) -> None:
+    prompts, usage = SentPrompts(), Usage(6000, 10)
+    for number, used in ((1, usage), (2, Usage(6000 - (cached or 0), 10, cached))):
+        data = json.dumps(body(number, system=LONG * 4), separators=(",", ":")).encode()
+        compared = prompts.compare("ada", data, model, at=AT + timedelta(minutes=number))
+        assert compared is not None
+        found = compared.diagnosis(used, bundled())
+        prompts.answered(compared, used)
+    assert found is not None
+    assert found.outcome == outcome

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from interlingua.costs.caching import cache_rule
+from interlingua.costs.cost import cost_of
 from interlingua.costs.table import PriceTable
 from interlingua.errors import InterlinguaError
 from interlingua.model.metadata import CacheDiagnosis, Usage
@@ -230,19 +231,22 @@ class ComparedPrompt:
         if before is None or before.tokens < (cache_rule(prompt.model).minimum or 0):
             return None
         cached = None if usage is None else usage.cached_input_tokens
-        since, now = before.prompt.at, prompt.at
+        since = before.prompt.at
         if not self.changes:
             reason = _silent_reason(before.prompt, prompt)
-            if cached or (cached is None and (usage is not None or reason is None)):
+            if cached or (usage is None and reason is None):
                 return CacheDiagnosis("hit", since=since, source="comparison")
+            if cached is None and cache_rule(prompt.model).finds == "none":
+                return CacheDiagnosis("unavailable", since=since, source="comparison")
             changed: tuple[str, ...] = ()
         else:
             reason, changed = self.changes[0][0], tuple([part for _, part in self.changes])
-        missed = max(0, before.tokens - (cached or 0))
+        whole = before.tokens if usage is None else usage.prompt_tokens or before.tokens
+        missed = max(0, min(before.tokens, whole) - (cached or 0))
         if self.changes and missed * 20 < before.tokens:
             return CacheDiagnosis("hit", changed=changed, since=since, source="comparison")
         prices = prices or self.prices
-        cost = None if prices is None else _extra_cost(prices, prompt.model, missed, now)
+        cost = None if prices is None else _extra_cost(prices, prompt, missed, usage)
         return CacheDiagnosis(
             *("miss", reason, missed, before.tokens, changed, since, cost), source="comparison"
         )
@@ -281,16 +285,24 @@ def _changes(before: SentPrompt, now: SentPrompt) -> list[tuple[str, str]]:
     return found
 
 
-def _extra_cost(prices: PriceTable, model: str, tokens: int, at: datetime) -> Decimal | None:
-    """The extra cost of tokens that are read anew and not from the cache."""
+def _extra_cost(
+    prices: PriceTable, prompt: SentPrompt, missed: int, usage: Usage | None
+) -> Decimal | None:
+    """The extra cost of tokens that are read anew, or written to the cache again, in place of being
+    read from it."""
+    if usage is None:
+        marked = prompt.is_marked and cache_rule(prompt.model).finds == "marks"
+        written, lifetimes = missed if marked else 0, None
+    else:
+        written, lifetimes = min(missed, usage.cache_creation_input_tokens or 0), usage.cache_writes
+    hours = min(written, (lifetimes or {}).get("1h", 0))
+    anew = Usage(missed - written, 0, 0, written, cache_writes={"1h": hours} if hours else None)
     try:
-        fresh = prices.cost(model, input_tokens=tokens, output_tokens=0, at=at).total
-        cached = prices.cost(
-            model, input_tokens=0, output_tokens=0, cached_input_tokens=tokens, at=at
-        ).total
+        cost = cost_of(anew, prompt.model, prices, prompt.at).total
+        cached = cost_of(Usage(0, 0, missed), prompt.model, prices, prompt.at).total
     except (InterlinguaError, ValueError):
         return None
-    return max(Decimal(0), fresh - cached)
+    return max(Decimal(0), cost - cached)
 
 
 class SentPrompts:
