@@ -139,6 +139,7 @@ _READERS: dict[str, Any] = {
     "botocore": _botocore,
     "cohere": _fern,
     "google-genai": _gemini,
+    "groq": _stainless,
     "mistralai": _speakeasy,
     "ollama": _ollama,
     "openai": _stainless,
@@ -174,7 +175,7 @@ async def asked(endpoints: list[Endpoint], folder: Path) -> dict[Endpoint, str]:
             reply = await client.request(each.method, each.sample, json={}, headers=headers)
             nothing = re.search("no such endpoint|not allowed", reply.text)
             unknown = reply.status_code in (404, 405) and nothing
-            is_served = "not served" if reply.status_code == 501 else "served"
+            is_served = "not served" if "does not serve" in reply.text else "served"
             answers[each] = "unknown" if unknown else is_served
     await service.close()
     return answers

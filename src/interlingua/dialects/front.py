@@ -380,6 +380,8 @@ class Front(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A header in which clients look for the id of their request, beside the usual one."""
     headers_up: frozenset[bytes] = frozenset()
     """Client headers that a provider of the same dialect receives; no others are sent on."""
+    errors: str | None = None
+    """The dialect of its errors, where that is another one."""
     error_details: Callable[[str | None, Mapping[str, str]], Wire] = facts_beside
     """The place of our errors' code and facts in the raw data of the dialect."""
     filler: type[Filler] = Filler

@@ -67,6 +67,10 @@ ERRORS: TwoWay[str, ErrorKind] = TwoWay(
     {word: kind for kind, words in _WORDS.items() for word in words.split()}
 )
 """The `type` or `code` of an error; the first of each kind is the `type` that is written."""
+STATUS_ERRORS: dict[tuple[ErrorKind, int | None], str] = {
+    (ErrorKind.AUTH, 403): "permission_error",
+}
+"""The `type` of kinds with these HTTP statuses."""
 
 ERROR_STATUS: TwoWay[int, ErrorKind] = TwoWay(
     {
@@ -321,7 +325,8 @@ class ErrorBodies:
                 recorder.lost(error, "status", severity="info")
         if not self._status_codes or self._read_words(text, out)["kind"] is not error.kind:
             other = error.kind is ErrorKind.OTHER
-            out["type"] = self._other if other else ERRORS.write(error.kind)
+            word = STATUS_ERRORS.get((error.kind, error.status)) or ERRORS.write(error.kind)
+            out["type"] = self._other if other else word
         report_error_kind(error, self._read_words(text, out)["kind"], recorder)
         return out
 

@@ -344,7 +344,7 @@ class Gateway:
         bundled local model has only the beginnings of the Responses API, and translating is
         better; wrapped bodies have to be taken apart anyway, so only routes use this for them."""
         target = self.targets.find(model)
-        if target.provider.key == LOCAL and front is RESPONSES:
+        if target.provider.key == LOCAL and front.dialect == RESPONSES.dialect:
             return None
         if not speaks(target.provider, front.dialect, target.model):
             return None

@@ -8,7 +8,7 @@ import pytest
 
 from interlingua.gateway.batches.run import TRIES, WholeAnswer, _wait, item_of, on_one_line
 from interlingua.gateway.batches.state import Counts, Item, Result
-from interlingua.gateway.shared.refusals import CODE_HEADER
+from interlingua.gateway.shared.state import CODE_HEADER
 
 CHAT = "/v1/chat/completions"
 

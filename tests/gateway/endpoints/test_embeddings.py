@@ -254,6 +254,7 @@ def test_tokens_and_types_that_no_one_else_makes_are_refused(tmp_path: Path) -> 
             "POST", "/v1/embeddings", {**asked, "model": MODELS["ollama"]}
         )
         assert (status, made["error"]["code"]) == (400, "input_unsupported")
+        assert "at $.input[0]: the input is tokens" in made["error"]["message"]
         body = {
             "model": MODELS["openai"],
             "texts": ["x"],
@@ -262,7 +263,7 @@ def test_tokens_and_types_that_no_one_else_makes_are_refused(tmp_path: Path) -> 
         }
         status, made, _ = await gateway.ask("POST", "/v2/embed", body)
         assert status == 400, made
-        assert "int8" in made["message"]
+        assert "at $.embedding_types: vectors of type int8" in made["message"]
         status, made, _ = await gateway.ask(
             "POST", "/v2/embed", {**body, "model": MODELS["cohere"]}
         )
@@ -306,6 +307,16 @@ def test_other_paths_of_the_vendors_and_single_inputs(tmp_path: Path) -> None:
         body = {"model": MODELS["gemini"], "prompt": "hello"}
         _, made, _ = await gateway.ask("POST", "/api/embeddings", body)
         assert made == {"embedding": vector("hello")}
+        token = key(tmp_path, daily_cap_usd=Decimal(1)).token
+        content = {"content": {"parts": [{"text": "one"}, {"text": "two"}]}}
+        path = f"/v1beta/models/{MODELS['openai']}:embedContent"
+        status, made, _ = await gateway.ask("POST", path, content, token)
+        assert (status, made.get("embedding")) == (200, {"values": vector("one\ntwo")})
+        path = f"/v1beta/models/{MODELS['gemini']}:batchEmbedContents"
+        names = [f"models/{MODELS['gemini']}", "models/another"]
+        several = {"requests": [{"model": name, **content} for name in names]}
+        status, made, _ = await gateway.ask("POST", path, several, token)
+        assert (status, "$.requests[1].model" in made["error"]["message"]) == (400, True)
 
     run(tmp_path, work)
 
@@ -323,8 +334,11 @@ def test_keys_caps_and_prices_hold_for_embeddings(tmp_path: Path) -> None:
             (strict, "openai", (200, None)),
         ):
             body = {"model": MODELS[vendor], "input": "one two"}
-            status, made, _ = await gateway.ask("POST", "/v1/embeddings", body, token)
+            status, made, seen = await gateway.ask("POST", "/v1/embeddings", body, token)
             assert (status, made.get("error", {}).get("code")) == expected, made
+            assert seen.get("x-interlingua-code") == expected[1]
+            denied = {401: "authentication_error", 403: "permission_error"}
+            assert status not in denied or made["error"]["type"] == denied[status]
         long = {"model": MODELS["openai"], "input": "word " * 1000}
         status, made, _ = await gateway.ask("POST", "/v1/embeddings", long, capped)
         assert (status, made["error"]["code"]) == (429, "quota_exceeded")

@@ -206,7 +206,8 @@ def test_what_cannot_be_done_over_the_network(tmp_path: Path) -> None:
             assert (await gateway.ask("POST", "/admin/teams", body, admin.token))[0] == 400
             assert (await gateway.ask("POST", "/admin/users", body, admin.token))[0] == 201
             status, told, _ = await gateway.ask("POST", "/admin/users", body, admin.token)
-            assert status == 409, told
+            assert (status, told["error"]["code"]) == (409, "conflict")
+            assert "e-mail" in told["error"]["message"]
             _, log, _ = await gateway.ask("GET", "/admin/audit", token=admin.token)
             assert "a@b.c" not in json.dumps(log), "an address is in the table of users only"
 

@@ -87,7 +87,11 @@ def test_a_right_to_call_a_tool_stays_with_its_server(tmp_path: Path) -> None:
     assert asyncio.run(run({"one": broken, "two": WORKS})) == set()
 
 
-def test_tools_of_servers_are_offered_by_key_and_called(tmp_path: Path) -> None:
+def test_tools_of_servers_are_offered_by_key_and_called(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+
     async def run() -> None:
         all_, one, none = (
             key(tmp_path, "all", allowed_tools=("*",)),
@@ -115,6 +119,9 @@ def test_tools_of_servers_are_offered_by_key_and_called(tmp_path: Path) -> None:
                 change(store, one.key.id, allowed_tools=None)
             async with client(gateway, one.token) as opened:
                 assert (await opened.call_tool("echo", {"text": "x"})).is_error, "it was taken away"
+                assert (await opened.call_tool("a secret in a name", {})).is_error
+            called = [each.__dict__["tool"] for each in caplog.records if each.msg == "mcp_call"]
+            assert called == ["add", "add", "everything", *["unknown"] * 4]
 
     asyncio.run(run())
 

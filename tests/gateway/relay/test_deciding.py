@@ -254,6 +254,8 @@ def test_a_model_that_refuses(place: Place) -> None:
         ("/v1/decisions", {"model": "back-gemini", "questions": OPENAI}),
         ("/v1beta/decisions", {"model": "back-gemini", "input": TEXT, "questions": {"a": 1}}),
         ("/systemone", {"model": "back-gemini", "state": TEXT, "questions": OPENAI}),
+        ("/v1/api/alpha/decisions", {"model": "back-gemini", "state": {"text": TEXT}}),
+        ("/openai/v1/decisions", {"model": "back-gemini", "questions": OPENAI}),
     ],
 )
 def test_what_asks_nothing_is_refused(place: Place, path: str, body: Any) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import cohere
+import groq
 import httpx
 import openai
+import openrouter
 import pytest
 from google import genai
 from google.genai import types
@@ -19,6 +21,7 @@ from google.genai.errors import APIError as GeminiError
 from google.oauth2.credentials import Credentials
 from mistralai.client import Mistral
 from mistralai.client.errors import SDKError
+from openrouter.errors import NotFoundResponseError, OpenRouterError
 from websockets.exceptions import InvalidStatus
 
 from interlingua.gateway.shared.unserved import unserved
@@ -83,10 +86,13 @@ def test_a_path_that_is_not_served_is_told_with_what_is(tmp_path: Path) -> None:
             ("/v1/tokenize", {}, lambda told: told["message"]),
         ]
         for path, headers, message in shapes:
-            status, told, _ = await gateway.ask("POST", path, {}, headers=headers)
+            status, told, seen = await gateway.ask("POST", path, {}, headers=headers)
             assert status == 501, (path, told)
             assert "it serves /v1/chat/completions" in message(told)
-        for path in ("/v1/nothing", "/v1beta/nothing", "/api/nothing", "/nothing"):
+            assert seen["x-interlingua-code"] == "not_implemented"
+        ours = ("/openai/v1/convert", "/api/v1/task", "/openai/admin/keys", "/api/v1/task/x/cancel")
+        nothing = ("/v1/nothing", "/v1beta/nothing", "/api/nothing", "/nothing", "/api/v1/nothing")
+        for path in (*ours, *nothing):
             status, told, _ = await gateway.ask("POST", path, {})
             assert status == 404, path
             assert "no such endpoint" in str(told)
@@ -180,8 +186,56 @@ def _cohere(url: str) -> None:
             client.datasets.list(request_options={"max_retries": 0})
 
 
+def _hosts(url: str) -> None:
+    """Groq and Azure have OpenAI's API at paths of their own, and OpenAI's SDK goes anywhere."""
+    clients: list[Any] = [
+        groq.Groq(base_url=url, api_key="any", max_retries=0),
+        openai.OpenAI(base_url=f"{url}/openai/v1", api_key="any", max_retries=0),
+        openai.OpenAI(base_url=f"{url}/api/v1", api_key="any", max_retries=0),
+        openai.AzureOpenAI(
+            azure_endpoint=url, api_key="any", api_version="2024-10-21", max_retries=0
+        ),
+    ]
+    for client in clients:
+        with client:
+            [first, *_] = client.models.list().data
+            assert client.models.retrieve(first.id).id == first.id
+            made = client.files.create(file=("a.jsonl", b"{}"), purpose="batch")
+            assert made.id in [each.id for each in client.files.list().data]
+            made = client.batches.create(
+                input_file_id=made.id, endpoint="/v1/chat/completions", completion_window="24h"
+            )
+            assert client.batches.retrieve(made.id).id == made.id
+            if client is not clients[0]:
+                with pytest.raises(openai.APIStatusError, match="it serves /v1/chat") as error:
+                    client.fine_tuning.jobs.list()
+                assert error.value.status_code == 501
+
+
+def _router(url: str) -> None:
+    """It would repeat a 501 for an hour, and its errors have a number as code."""
+    for server in (f"{url}/api/v1", f"{url}/v1"):
+        client = openrouter.OpenRouter(api_key="any", server_url=server)
+        for ask in (client.credits.get_credits, client.api_keys.list):
+            with pytest.raises(OpenRouterError, match="it serves /v1/chat/completions") as error:
+                ask()
+            assert error.value.status_code == 404
+        [first, *_] = client.models.list().result.data
+        assert first.pricing.prompt
+    client = openrouter.OpenRouter(api_key="any", server_url=f"{url}/api/v1")
+    body: Any = {"model": "nobody:x", "messages": [{"role": "user", "content": "a"}]}
+    for ask in (
+        lambda: client.chat.send(**body),
+        lambda: client.beta.responses.send(model="nobody:x", input="a"),
+        lambda: client.embeddings.generate(model="nobody:x", input="a"),
+    ):
+        with pytest.raises(NotFoundResponseError, match="nobody"):
+            ask()
+
+
 @pytest.mark.parametrize(
-    "sdk", [_google, _vertex, partial(_vertex, version="v1"), _alpha, _mistral, _cohere]
+    "sdk",
+    [_google, _vertex, partial(_vertex, version="v1"), _alpha, _mistral, _cohere, _hosts, _router],
 )
 def test_sdks_that_share_openais_paths_are_told_apart(
     tmp_path: Path, sdk: Callable[[str], None]
@@ -233,6 +287,18 @@ def test_the_gateway_serves_what_the_almanac_says(tmp_path: Path) -> None:
     stable = {each._replace(path=each.path.replace("/v1beta", "/v1")): each for each in google}
     answers = asyncio.run(asked(list(stable), tmp_path))
     assert answers == {each: known[beta] for each, beta in stable.items()}
+    hosted = {
+        each._replace(path=each.path.replace("/v1", start, 1)): each
+        for package, start in (
+            ("openai", "/openai/v1"),
+            ("openai", "/openai"),
+            ("openrouter", "/api/v1"),
+        )
+        for each in chosen
+        if each.package == package and "/api/" not in each.path
+    }
+    answers = asyncio.run(asked(list(hosted), tmp_path))
+    assert answers == {each: known[own] for each, own in hosted.items()}
 
 
 def test_a_method_that_an_sdk_has_and_we_do_not_is_not_served() -> None:

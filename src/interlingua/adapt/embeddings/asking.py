@@ -106,6 +106,12 @@ def locate(form: Form, body: bytes, report: Report) -> None:
         ]
 
 
+def located(form: Form, body: bytes, error: WriteError) -> WriteError:
+    """The error with the place in the client's body."""
+    places = places_of(form, msgspec.json.decode(body), error.path)
+    return WriteError(f"{form.name} embeddings request", ", ".join(places) or "$", error.problem)
+
+
 def _parts(request: EmbedRequest, most: int) -> Iterator[EmbedRequest]:
     for start in range(0, len(request.inputs), most):
         yield request.replace(inputs=request.inputs[start : start + most])

@@ -122,6 +122,8 @@ def places_of(form: Form, wire: Wire, path: str) -> tuple[str, ...]:
                 return (f"$.{key}[{number}]" if isinstance(wire[key], list) else f"$.{key}",)
         return ("$.content",)
     key = form.fields[name].key if name in form.fields else name
+    if name == "encodings":
+        key = "embedding_types" if "embedding_types" in wire else "encoding_format"
     for inner in ("parameters", "embedContentConfig"):
         for word in wire.get(inner) or ():
             if _snake(word) == _snake(key):

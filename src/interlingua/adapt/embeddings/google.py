@@ -51,6 +51,10 @@ def _read(wire: Wire, model: str | None) -> EmbedRequest:
         raise ReadError(_WHAT, "$.requests", "a list of requests", found(requests))
     places = [f"$.requests[{number}]" for number in range(len(requests))]
     read = [_read_one(GEMINI, *each) for each in zip(requests, places, strict=True)]
+    for each, place in zip(requests, places, strict=True):
+        named = each.get("model")
+        if model is not None and named not in (None, model, f"models/{model}"):
+            raise ReadError(_WHAT, f"{place}.model", f"models/{model}, as in the path", str(named))
     return _together(read, places).replace(model=model)
 
 

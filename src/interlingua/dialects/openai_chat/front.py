@@ -148,6 +148,7 @@ HOSTED = (
     msgspec.structs.replace(
         FRONT,
         provider="openrouter",
+        errors="openrouter",
         paths={"/api/v1/chat/completions": "generate"},
         filler=RouterFiller,
     ),

@@ -20,8 +20,8 @@ from interlingua.gateway.relay.inbound import patched
 from interlingua.gateway.responses.inner import scope_of
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, PRINCIPAL, error_body
 from interlingua.gateway.shared.redaction import redaction_of
-from interlingua.gateway.shared.refusals import CODE_HEADER, coded
-from interlingua.gateway.shared.state import Principal, Refusal
+from interlingua.gateway.shared.refusals import coded
+from interlingua.gateway.shared.state import CODE_HEADER, Principal, Refusal
 from interlingua.gateway.upstream.transport import FinishedReply, answered_by
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.store.errors import StoreError

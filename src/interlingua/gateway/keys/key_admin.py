@@ -6,6 +6,7 @@ from __future__ import annotations
 import getpass
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
@@ -24,6 +25,7 @@ from interlingua.profiles.names import model_name
 from interlingua.profiles.resolving import resolve
 from interlingua.store.base import AsyncStore, Store
 from interlingua.store.cap_rules import span_of
+from interlingua.store.errors import ConflictError
 from interlingua.store.reference import (
     Administered,
     BudgetRow,
@@ -41,6 +43,10 @@ T = TypeVar("T")
 
 class TermsError(InterlinguaError):
     """The terms of a key contradict each other or are invalid."""
+
+
+class TakenError(TermsError):
+    """Somebody else has what only one may have."""
 
 
 class NewKey(NamedTuple):
@@ -89,8 +95,19 @@ class Task(NamedTuple, Generic[T]):
 
     def run(self, store: Store, actor: str) -> T:
         """Makes the change; `actor` is its author."""
-        store.administer(self.kind, self.id, self.make, actor, self.action)
+        with self.clashes():
+            store.administer(self.kind, self.id, self.make, actor, self.action)
         return self.result()
+
+    @contextmanager
+    def clashes(self) -> Iterator[None]:
+        """Says what is there already: of a user, only the e-mail address."""
+        try:
+            yield
+        except ConflictError:
+            if self.kind != "user":
+                raise
+            raise TakenError("another user has this e-mail address") from None
 
 
 def _task(

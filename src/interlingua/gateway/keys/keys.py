@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 from interlingua.errors import InterlinguaError
 from interlingua.events.payloads import AuthFailed, Payload
 from interlingua.gateway.shared.principal import principal_of
-from interlingua.gateway.shared.refusals import CODE_HEADER
 from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
 from interlingua.model.exchange import ErrorKind
 from interlingua.store.base import AsyncStore
@@ -253,8 +252,7 @@ def _unreadable(error: StoreError) -> Refusal:
 
 
 def _void(code: str) -> Refusal:
-    headers = (("www-authenticate", "Bearer"), (CODE_HEADER, code))
-    return Refusal(401, ErrorKind.AUTH, TEXTS[code], code, headers)
+    return Refusal(401, ErrorKind.AUTH, TEXTS[code], code, (("www-authenticate", "Bearer"),))
 
 
 def is_loopback(host: str) -> bool:

@@ -360,7 +360,7 @@ class Responses:
 
         written = dialect(front.dialect).write_response(retold.value, retold.recorder)
         wire: dict[str, Any] = dict(written.wire)
-        if front is RESPONSES:  # which promises both in any case
+        if front.dialect == RESPONSES.dialect:  # which promises both in any case
             wire = {"previous_response_id": None, "store": True, **wire}
         if stored.previous is not None:
             wire[_stored(front.dialect).previous] = stored.previous

@@ -315,7 +315,8 @@ async def _done(service: Service, principal: Principal, task: Task[Any]) -> Any:
     """Makes a change in the name of the caller. This process knows of it at once, others within two
     seconds."""
     actor = principal.key_id or ""
-    await service.store.administer(task.kind, task.id, task.make, actor, task.action)
+    with task.clashes():
+        await service.store.administer(task.kind, task.id, task.make, actor, task.action)
     service.gateway.keys.forget()
     return task.result()
 

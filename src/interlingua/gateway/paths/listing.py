@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from interlingua import __version__
@@ -22,6 +24,7 @@ from interlingua.gateway.shared.fronts import (
     GEMINI,
     INTERACTIONS,
     OLLAMA,
+    ROUTER,
 )
 from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.gateway.shared.unserved import front_of_client
@@ -31,6 +34,7 @@ from interlingua.profiles.names import model_name
 
 LONG_AGO = "1970-01-01T00:00:00Z"
 """The dates of models are unknown; this is what Anthropic's own list has for such."""
+MILLION = Decimal(1_000_000)
 MOST = 1000
 """On one page."""
 _BEGINNINGS = {
@@ -117,12 +121,17 @@ def page(front: Front, listed: Sequence[ListedModel], query: Mapping[str, str]) 
         return _gemini_page(listed, query)
     if front in (OLLAMA, COHERE):
         return {"models": [one(front, each) for each in listed]}
+    if front is ROUTER:
+        data = [one(front, each) for each in listed]
+        return {"data": data, "links": {"next": None}, "total_count": len(data)}
     return {"object": "list", "data": [one(front, each) for each in listed]}
 
 
 def one(front: Front, listed: ListedModel) -> dict[str, Any]:
     """One model in the dialect's words."""
     can = listed.can
+    if front is ROUTER:
+        return _at_router(listed)
     if front is ANTHROPIC:
         return {
             "type": "model",
@@ -170,6 +179,44 @@ def shown_to_mistral(listed: ListedModel) -> dict[str, Any]:
     }
     size = {} if can is None else {"max_context_length": can.max_context_tokens}
     return {**one(CHAT, listed), "type": "base", "capabilities": does, **size}
+
+
+def _at_router(listed: ListedModel) -> dict[str, Any]:
+    """One model as OpenRouter's SDK reads it. Prices are of one token, and -1 if they are not
+    known."""
+    can, table = listed.can, bundled()
+    size = can.max_context_tokens if can else None
+    rates = None
+    if listed.model in table:
+        rates = table[listed.model].period(datetime.now(UTC).date())
+    prices = (-MILLION, -MILLION) if rates is None else (rates.input, rates.output)
+    made = "embeddings" if listed.embeds else "text"
+    read = ["text", "image"] if can is not None and can.supports_images else ["text"]
+    return {
+        **one(CHAT, listed),
+        "canonical_slug": listed.name,
+        "name": listed.name,
+        "context_length": size,
+        "architecture": {
+            "modality": f"{'+'.join(read)}->{made}",
+            "input_modalities": read,
+            "output_modalities": [made],
+        },
+        "pricing": {
+            name: f"{price / MILLION:f}"
+            for name, price in zip(("prompt", "completion"), prices, strict=True)
+        },
+        "top_provider": {
+            "context_length": size,
+            "max_completion_tokens": can.max_output_tokens if can else None,
+            "is_moderated": False,
+        },
+        "supported_parameters": ["tools", "tool_choice"] if can and can.supports_tools else [],
+        "supported_voices": None,
+        "default_parameters": None,
+        "per_request_limits": None,
+        "links": {"details": f"/api/v1/models/{listed.name}"},
+    }
 
 
 def find(gateway: Gateway, listed: Sequence[ListedModel], name: str, front: Front) -> ListedModel:

@@ -27,7 +27,7 @@ from interlingua.gateway.sessions import transcripts
 from interlingua.gateway.sessions.api import messages_with, own_sessions, session_row
 from interlingua.gateway.sessions.live import plain
 from interlingua.gateway.shared.bodies import text_of
-from interlingua.gateway.shared.callers import ApiError, log_refused
+from interlingua.gateway.shared.callers import UNKNOWN_ROUTE, ApiError, log_refused
 from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.state import Principal
 from interlingua.model.blocks import ImageBlock, TextBlock, ToolResultBlock
@@ -166,12 +166,13 @@ async def _called(
     service: Service, principal: Principal, name: str, input: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], bool]:
     """The content of a result, and whether it is an error."""
-    logger.info("mcp_call", extra={"tool": name[:200], "key": principal.key_id})
     try:
         if name in _OWN:
+            _log(name, principal)
             return [_text(msgspec.json.encode(await _OWN[name](service, principal, input)))], False
         offered = {each.tool.name: each for each in await _offered(service, principal)}
         tool = offered.get(name)
+        _log(UNKNOWN_ROUTE if tool is None else name, principal)
         if tool is None or tool.handler is None:
             return [_text(f"there is no tool {name[:200]!r}")], True
         tool.validate(input)
@@ -181,6 +182,11 @@ async def _called(
     if not isinstance(result, ToolResultBlock):
         return [_text(str(result))], False
     return [_content(block) for block in result.content], bool(result.is_error)
+
+
+def _log(tool: str, principal: Principal) -> None:
+    """A name that no tool has may be anything, and is not in the log."""
+    logger.info("mcp_call", extra={"tool": tool, "key": principal.key_id})
 
 
 def _text(text: str | bytes) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from interlingua.gateway.relay.inbound import members_of, patched
 from interlingua.gateway.shared.bodies import body_of
 from interlingua.gateway.shared.callers import ApiError
 from interlingua.gateway.shared.feed import PatientResponse
-from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, COHERE
+from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, COHERE, HOST, HostPath, kind_of
 from interlingua.gateway.shared.own_keys import with_own_key
 from interlingua.gateway.shared.redaction import refuse_unredacted
 from interlingua.gateway.shared.refusals import UNAVAILABLE, unavailable
@@ -106,7 +106,7 @@ async def recorded(gateway: Gateway, exchange: Exchange) -> AsyncIterator[None]:
         yield
     except (ApiError, Refusal) as error:
         code = error.code if isinstance(error, ApiError) else error.error.code
-        exchange.outcome.fail(error.status, ErrorKind.INVALID_REQUEST, code)
+        exchange.outcome.fail(error.status, kind_of(error.status), code)
         _over(gateway, exchange)
         error.is_recorded = True
         raise
@@ -133,7 +133,9 @@ async def passed(service: Service, request: Request, principal: Principal) -> Re
         async with recorded(gateway, exchange):
             refuse_unredacted(gateway, principal, path)
             sent = await _sent_body(request, service)
-            target = _target(gateway, exchange, sent.model or _USUAL.get(action))
+            there: HostPath | None = request.scope.get(HOST)
+            named = sent.model if there is None else there.deployment or sent.model
+            target = _target(gateway, exchange, named or _USUAL.get(action))
             await reserve(gateway, exchange, target, action)
             await gateway.targets.start(target)
             upward = _upward(service, target, sent, path)

@@ -28,7 +28,7 @@ from interlingua.gateway import requests as requests_api
 from interlingua.gateway import stats as stats_api
 from interlingua.gateway.batches import api as batches
 from interlingua.gateway.compaction import history as compactions
-from interlingua.gateway.keys.key_admin import TermsError
+from interlingua.gateway.keys.key_admin import TakenError, TermsError
 from interlingua.gateway.memory import responses as responses_store
 from interlingua.gateway.paths import admin, files, mcp
 from interlingua.gateway.paths import handlers as own
@@ -46,9 +46,17 @@ from interlingua.gateway.shared.callers import (
     log_refused,
     principal_of,
 )
-from interlingua.gateway.shared.fronts import RESPONSES, error_body, kind_of
+from interlingua.gateway.shared.fronts import (
+    HOST,
+    RESPONSES,
+    ROUTER,
+    Asgi,
+    at_host,
+    error_body,
+    kind_of,
+)
 from interlingua.gateway.shared.principal import OpenRequests
-from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
+from interlingua.gateway.shared.state import ANONYMOUS, CODE_HEADER, Principal, Refusal
 from interlingua.gateway.shared.unserved import is_other_api, not_served, unserved
 from interlingua.gateway.tasks import api as tasks_api
 from interlingua.model.exchange import ErrorKind, ProviderError
@@ -227,14 +235,22 @@ def rows() -> list[Row]:
     ]
 
 
-def application(service: Service) -> Starlette:
-    """The application of these paths."""
+def application(service: Service) -> Asgi:
+    """The application of these paths; those of vendors are also where hosts of OpenAI's API have
+    them."""
     routes = [
         StarletteRoute(row.path, _endpoint(service, row), methods=[row.method]) for row in rows()
     ]
     app = Starlette(routes=[*routes, *page.routes()], exception_handlers={HTTPException: _not_here})
     app.router.redirect_slashes = False
-    return app
+
+    async def at_any_host(scope: Scope, receive: Receive, send: Send) -> None:
+        there = at_host(scope["path"]) if scope["type"] == "http" else None
+        if there is not None:
+            scope = {**scope, "path": there.path, HOST: there}
+        await app(scope, receive, send)
+
+    return at_any_host
 
 
 def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Response]]:
@@ -249,7 +265,8 @@ def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Respo
 
 
 async def _answered(service: Service, row: Row, request: Request) -> Response:
-    if is_other_api(request.url.path, request.headers):
+    is_ours = HOST in request.scope and not row.dialect
+    if is_ours or is_other_api(request.url.path, request.headers):
         return await _not_here(request, HTTPException(404))
     if row.page and page.wants_page(request):
         return page.shared_place(row.path, request)
@@ -333,7 +350,7 @@ def _error_response(row: Row, request: Request, error: ApiError) -> Response:
     return Response(
         error_body(front, provider_error),
         error.status,
-        error.headers,
+        {CODE_HEADER: error.code, **(error.headers or {})},
         media_type="application/json",
     )
 
@@ -355,8 +372,12 @@ async def _not_here(request: Request, error: Exception) -> Response:
     vendor = unserved(request.url.path, request.headers, method)
     if vendor is not None:
         front, status, code = vendor, 501, "not_implemented"
-        text = not_served(request.method, request.url.path)
-        allowed, route = {"x-should-retry": "false"}, request.url.path
+        of = " of this SDK" if is_other_api(request.url.path, request.headers) else ""
+        text = not_served(request.method, request.url.path, of)
+        allowed = {"x-should-retry": "false", CODE_HEADER: code}
+        route = request.url.path
+        if vendor is ROUTER:
+            status = 404  # its SDK repeats any 5xx for an hour
     log_refused(request.method, route, status, code)
     if front is None:
         return answer({"error": {"code": code, "message": text}}, status, allowed)
@@ -373,6 +394,7 @@ _PLAIN: tuple[tuple[Kinds, int, str, str | None], ...] = (
     (NothingToDoError, 409, "nothing_to_do", "the task has nothing to resume"),
     (WorkspaceError, 409, "folder_gone", "the task's folder is missing or cannot be used here"),
     (BusyError, 409, "turn_in_flight", None),
+    (TakenError, 409, "conflict", None),
     (TermsError, 400, "invalid_terms", None),
     (SwapError, 409, "swap_refused", None),
     ((OverrideError, UnknownModelError), 400, "unknown_model", None),

@@ -24,7 +24,7 @@ from interlingua.gateway.relay.single import (
     single_answer,
     single_inbound,
 )
-from interlingua.gateway.shared.fronts import DECISIONS, Match
+from interlingua.gateway.shared.fronts import Match, decision_form
 from interlingua.gateway.shared.redaction import (
     RestoringAdapter,
     note_redacted,
@@ -57,7 +57,7 @@ async def decide(
     if MODEL in headers:
         match = match._replace(model=headers[MODEL].decode("latin-1"))
     inbound = single_inbound(gateway, exchange, match, body, headers)
-    form, request = _request(body, DECISIONS[path], inbound.envelope.model)
+    form, request = _request(body, decision_form(path), inbound.envelope.model)
     inbound = await reserve_single(gateway, exchange, inbound, lambda: _most(request))
     sent, secrets = request, dict[str, str]()
     if redaction_of(gateway, exchange.arrival.principal) != "off":

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 
 import msgspec
 
-from interlingua.adapt.embeddings.asking import FORMS, estimated, locate, place_of, read_request
+from interlingua.adapt.embeddings.asking import (
+    FORMS,
+    estimated,
+    locate,
+    located,
+    place_of,
+    read_request,
+)
 from interlingua.adapt.embeddings.form import Form
 from interlingua.adapt.embeddings.google import VERTEX
 from interlingua.client.embedding import Asked, ask
@@ -29,6 +36,7 @@ from interlingua.gateway.shared.redaction import note_redacted, redacted, redact
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Decision, Exchange, Refusal
 from interlingua.gateway.shared.unserved import not_served
+from interlingua.model.blocks import TextBlock
 from interlingua.model.decisions import EmbedRequest
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import Report
@@ -78,7 +86,7 @@ def _form(match: Match, headers: Mapping[bytes, bytes]) -> Form:
 
 def _most(request: EmbedRequest) -> Most:
     listed = [each for each in request.inputs if not isinstance(each, str)]
-    media = any(not isinstance(part, int) for each in listed for part in each)
+    media = any(not isinstance(part, int | TextBlock) for each in listed for part in each)
     return Most(estimated(request), 0, unbounded=("media",) if media else ())
 
 
@@ -116,7 +124,7 @@ async def _asked(
     if is_own and len(request.inputs) <= form.most:
         own = patched(inbound.envelope.members, {"model": target.name})
     elif exchange.arrival.principal.refuse_losses:
-        _refuse_losses(exchange, their_form, request.replace(model=target.name))
+        _refuse_losses(exchange, their_form, request.replace(model=target.name), form, inbound.body)
 
     extra = gateway.trace.headers(exchange, inbound.headers)
     asker = gateway.asker_for(exchange.arrival.principal)
@@ -125,17 +133,24 @@ async def _asked(
             *(asker, request, target, clock, hearing(raw)), own_body=own, extra=extra, report=report
         )
     except WriteError as error:
-        raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error), "input_unsupported") from None
+        raise _unsupported(form, inbound.body, error) from None
     locate(form, inbound.body, report)
     return asked
 
 
-def _refuse_losses(exchange: Exchange, form: Form, request: EmbedRequest) -> None:
+def _unsupported(form: Form, body: bytes, error: WriteError) -> Refusal:
+    text = str(located(form, body, error))
+    return Refusal(400, ErrorKind.INVALID_REQUEST, text, "input_unsupported")
+
+
+def _refuse_losses(
+    exchange: Exchange, form: Form, request: EmbedRequest, client_form: Form, body: bytes
+) -> None:
     report = Report(form.name)
     try:
         form.write(request.replace(inputs=request.inputs[: form.most]), report)
     except WriteError as error:
-        raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error), "input_unsupported") from None
+        raise _unsupported(client_form, body, error) from None
     refuse_losses(exchange, report)
 
 

@@ -21,7 +21,7 @@ from interlingua.gateway.relay.whole import (
     fallback_id,
     retold_transformations,
 )
-from interlingua.gateway.shared.fronts import codec_of, recognizable
+from interlingua.gateway.shared.fronts import CHAT, codec_of, recognizable
 from interlingua.gateway.shared.state import Arrival, Outcome, Principal
 from interlingua.model.codec import dumps
 from interlingua.model.events import (
@@ -268,7 +268,8 @@ def shown(error: ProviderError, secrets: tuple[str, ...]) -> ProviderError:
 
 def error_frames(front: Front, error: ProviderError) -> bytes:
     """The end of a stream that cannot go on, in the client's dialect."""
-    writer = codec_of(front.dialect).stream_writer()
-    encode = encoder(front.dialect)
+    is_chat = front.dialect == CHAT.dialect
+    name = front.errors if is_chat and front.errors is not None else front.dialect
+    writer, encode = codec_of(name).stream_writer(), encoder(name)
     frames = [*writer.feed(StreamError(recognizable(front, error))), *writer.close()]
     return b"".join([encode(frame) for frame in frames])

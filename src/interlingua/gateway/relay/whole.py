@@ -240,7 +240,7 @@ def error_answer(
         headers.append((ATTEMPTS, b"%d" % outcome.attempts))
     if target is not None:
         headers += answer_headers(exchange, {}, front, target.dialect.name)
-    same = target is not None and target.dialect.name == front.dialect
+    same = target is not None and target.dialect.name == (front.errors or front.dialect)
     own_key = target is not None and target.provider.credentials == CLIENT
     shown = own_key or error.kind is not ErrorKind.AUTH
     if raw and same and shown and raw[0].status >= 400:

@@ -55,7 +55,8 @@ class Preparation:
 
     async def handle(self, exchange: Exchange, inbound: Inbound, client: Any) -> Inbound | None:
         """The request as it goes on; None if it is answered by `client.send`."""
-        if inbound.front is RESPONSES and inbound.match.action == "generate":
+        is_response = inbound.front.dialect == RESPONSES.dialect
+        if is_response and inbound.match.action == "generate":
             members = inbound.envelope.members
             if bytes(members.get("background", b"null")) not in _FALSE and self._runs_here(
                 exchange, inbound

@@ -24,6 +24,7 @@ from interlingua.gateway.server.client_connection import WebSocketConnection
 from interlingua.gateway.settings import Listen
 from interlingua.gateway.shared.direct_client import DIRECT_CLIENT
 from interlingua.gateway.shared.fronts import error_body, match
+from interlingua.gateway.shared.state import CODE_HEADER
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 logger = logging.getLogger(__name__)
@@ -162,6 +163,7 @@ async def last_words(cycle: Any) -> None:
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
             (b"retry-after", b"1"),
+            (CODE_HEADER.encode(), b"shutting_down"),
             (b"connection", b"close"),
         ]
         send = cycle.send

@@ -8,6 +8,8 @@ from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
+from msgspec import structs
+
 from interlingua.dialects.front import Action, Front
 from interlingua.dialects.registry import dialect, dialects
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
@@ -57,6 +59,8 @@ class Match(NamedTuple):
     stream: bool | None = None
 
 
+(ROUTER,) = dialect(CHAT.dialect).hosted
+"""Chat as OpenRouter has it."""
 COHERE = front_of("cohere")
 BEDROCK = front_of("bedrock")
 DECISIONS = {
@@ -105,11 +109,21 @@ def match(path: str) -> Match | None:
     found = _match(path)
     if found is None and (twice := _TWICE.match(path)) is not None:
         return _match(path[twice.end() :])
-    if found is None and (host := _HOST.match(path)) is not None:
-        found = _match(f"/v1{path[host.end() :]}")
-        if found is not None and host["model"] is not None and found.model is None:
-            return found._replace(model=unquote(host["model"]))
+    if found is None and (there := at_host(path)) is not None:
+        found = _match(there.path)
+        if found is not None and there.is_router:
+            return found._replace(front=_of_router(found.front))
+        if found is not None and there.deployment is not None and found.model is None:
+            return found._replace(model=there.deployment)
     return found
+
+
+def decision_form(path: str) -> str:
+    """The form of decisions at a path, which may have a version or a host before it."""
+    twice, there = _TWICE.match(path), at_host(path)
+    if path not in DECISIONS and twice is not None:
+        path = path[twice.end() :]
+    return DECISIONS[there.path if path not in DECISIONS and there is not None else path]
 
 
 def _match(path: str) -> Match | None:
@@ -126,9 +140,33 @@ def _match(path: str) -> Match | None:
 _TWICE = re.compile(r"/v\d(?:beta\d*)?(?=/(?:v\d|api/|model/|anthropic/))")
 """The version in a base URL in front of the one that the SDK writes itself."""
 _HOST = re.compile(
-    r"/openai/deployments/(?P<model>[^/]+)(?=/)|/openai/v1(?=/)|/openai(?=/responses)"
+    r"/openai/deployments/(?P<model>[^/]+)(?=/)|/openai(?:/v1)?(?=/)|(?P<router>/api/v1)(?=/)"
 )
-"""Where Azure and Groq have OpenAI's API, before its own paths."""
+"""Where Azure, Groq and OpenRouter have OpenAI's API, before its own paths."""
+
+
+class HostPath(NamedTuple):
+    """OpenAI's path for that of a host; `deployment` is the model that Azure's paths name."""
+
+    path: str
+    deployment: str | None
+    is_router: bool
+
+
+def at_host(path: str) -> HostPath | None:
+    """A path of a host of OpenAI's API; None for any other."""
+    host = _HOST.match(path)
+    if host is None:
+        return None
+    deployment = None if host["model"] is None else unquote(host["model"])
+    return HostPath(f"/v1{path[host.end() :]}", deployment, host["router"] is not None)
+
+
+@cache
+def _of_router(front: Front) -> Front:
+    """The front where names without a provider are OpenRouter's."""
+    errors = ROUTER.errors if front.dialect in _OPENAI else None
+    return structs.replace(front, provider=ROUTER.provider, errors=errors)
 
 
 SIGNED = "AWS4-HMAC-SHA256"
@@ -192,6 +230,7 @@ def kind_of(status: int) -> ErrorKind:
 
 
 _OVERFLOW = "context_length_exceeded"
+_OPENAI = (CHAT.dialect, RESPONSES.dialect)
 _TOO_LONG = "prompt is too long"
 
 
@@ -202,7 +241,7 @@ def recognizable(front: Front, error: ProviderError) -> ProviderError:
     if front.dialect == ANTHROPIC.dialect:
         is_known = _TOO_LONG in error.message.lower()
         return error if is_known else error.replace(message=f"{_TOO_LONG}: {error.message}")
-    return error.replace(code=_OVERFLOW) if front in (CHAT, RESPONSES) else error
+    return error.replace(code=_OVERFLOW) if front.dialect in _OPENAI else error
 
 
 def error_body(front: Front, error: ProviderError) -> bytes:
@@ -212,7 +251,8 @@ def error_body(front: Front, error: ProviderError) -> bytes:
         status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
     )
     message = Message.assistant((), metadata)
-    return dialect(front.dialect).write_response(Response(message, error=error)).json()
+    name = front.errors or front.dialect
+    return dialect(name).write_response(Response(message, error=error)).json()
 
 
 Scope = MutableMapping[str, Any]
@@ -221,5 +261,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 PRINCIPAL = "interlingua.principal"
 """The scope key of a gateway's own requests with their principal; no client can set it."""
+HOST = "interlingua.host"
+"""The scope key of a request to a path of a host, with its `HostPath`."""
 DRAIN = "interlingua.drain"
 """The scope key of a WebSocket with the event that is set when the gateway shuts down."""

@@ -16,8 +16,6 @@ from interlingua.local.model import LocalModelError
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.providers.provider import MissingSettingError, ProviderSetupError
 
-CODE_HEADER = "x-interlingua-code"
-
 
 def coded(
     dialect: str, error: ProviderError, facts: Mapping[str, str] | None = None
@@ -44,7 +42,7 @@ class CodedRefusal(Refusal):
         facts: Mapping[str, str] | None = None,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> None:
-        super().__init__(status, kind, message, code, ((CODE_HEADER, code), *headers))
+        super().__init__(status, kind, message, code, headers)
         self.error = coded(dialect, self.error, facts)
 
 

@@ -228,6 +228,9 @@ class Recall(NamedTuple):
     """The record of the request's messages."""
 
 
+CODE_HEADER = "x-interlingua-code"
+
+
 class Refusal(Exception):  # noqa: N818  # it is an answer, not a fault
     """An error response: a status and an error in the client's dialect."""
 
@@ -244,7 +247,7 @@ class Refusal(Exception):  # noqa: N818  # it is an answer, not a fault
     ) -> None:
         super().__init__(message)
         self.status = status
-        self.headers = headers
+        self.headers = headers if code is None else ((CODE_HEADER, code), *headers)
         self.error = ProviderError(kind, message, code, status)
 
 

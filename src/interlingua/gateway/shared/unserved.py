@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from functools import cache
 
 from interlingua.dialects.front import Front
-from interlingua.gateway.shared.fronts import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, OLLAMA
+from interlingua.gateway.shared.fronts import (
+    ANTHROPIC,
+    BEDROCK,
+    CHAT,
+    COHERE,
+    GEMINI,
+    OLLAMA,
+    ROUTER,
+)
 from interlingua.profiles.almanac import endpoints
 
 SERVED = (
@@ -28,7 +36,7 @@ _FRONTS = {
     "openai": CHAT,
     MISTRAL: CHAT,
     "cohere": COHERE,
-    "openrouter": CHAT,
+    "openrouter": ROUTER,
     "botocore": BEDROCK,
     "anthropic": ANTHROPIC,
 }
@@ -72,9 +80,9 @@ def _paths(package: str) -> dict[str, re.Pattern[str]]:
     return {method: re.compile("|".join(paths)) for method, paths in found.items()}
 
 
-def not_served(method: str, path: str) -> str:
+def not_served(method: str, path: str, of: str = "") -> str:
     """The message for clients of such a path."""
-    return f"this gateway does not serve {method} {path[:200]}; it serves {SERVED}"
+    return f"this gateway does not serve {method} {path[:200]}{of}; it serves {SERVED}"
 
 
 def client_of(headers: Mapping[str, str]) -> str | None:

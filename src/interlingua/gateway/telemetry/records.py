@@ -387,6 +387,7 @@ def log(exchange: Exchange, elapsed: float) -> None:
         "model": None if target is None else target.model[:LONGEST],
         "status": outcome.status,
         "error": None if outcome.error is None else outcome.error.value,
+        "code": outcome.code,
         "stream": arrival.stream,
         "ms": round(elapsed, 1),
         "attempts": outcome.attempts,
