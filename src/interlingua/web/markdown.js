@@ -3,7 +3,7 @@
 
 import { h } from "./dom.js";
 import { highlighted } from "./highlight.js";
-import { copyButton } from "./parts.js";
+import { copyMark } from "./parts.js";
 
 const DEEPEST = 6;
 /** @type {("h3" | "h4" | "h5" | "h6")[]} */
@@ -80,7 +80,7 @@ function closing(lines, at, fence) {
 
 function code(text, language) {
   const shown = h("pre", { class: "code", "data-language": language || null }, h("code", {}, highlighted(text, language)));
-  return h("div", { class: "snippet" }, shown, copyButton(() => text, "Copy this code"));
+  return h("div", { class: "snippet" }, shown, copyMark(text, "Copy this code"));
 }
 
 /** Where a list ends: at a line that is neither an item, nor indented, nor blank before such a line. */

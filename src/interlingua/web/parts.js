@@ -86,6 +86,16 @@ export function copyButton(text, words = "Copy", bare = true, refusal = "") {
   return h("span", { class: "copying" }, made, done);
 }
 
+/** The same as a single element, where there may be hundreds. @param {string} text  @param {string} words */
+export function copyMark(text, words) {
+  const made = h("button", { type: "button", class: "bare copy-mark", "aria-label": words, title: words });
+  made.addEventListener("click", async () => {
+    await navigator.clipboard?.writeText(text).then(() => made.setAttribute("aria-label", "Copied"), () => {});
+    setTimeout(() => made.setAttribute("aria-label", words), 1500);
+  });
+  return made;
+}
+
 /** A command or a program to copy. @param {string} text  @param {string} label */
 export function snippet(text, label) {
   return h("div", { class: "snippet" }, h("pre", { tabindex: 0, role: "region", "aria-label": label }, text), copyButton(() => text, `Copy ${label}`));
