@@ -119,6 +119,50 @@ def test_bare_messages_are_of_a_view(data: Any, name: str, kind: str) -> None:
     assert (found.dialect, found.kind) == (name, kind)
 
 
+PICTURE = {"type": "image_url", "image_url": {"url": "https://x.org/a.png"}}
+TOOL_CALLS = [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+ITEM = {"type": "input_image", "image_url": "https://x.org/a.png"}
+OF_CLAUDE = {"type": "image", "source": {"type": "url", "url": "https://x.org/a.png"}}
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ({"role": "user", "content": [{"type": "text", "text": "hi"}, PICTURE]}, "openai-chat"),
+        (
+            {"role": "user", "content": [{"type": "input_text", "text": "hi"}, ITEM]},
+            "openai-responses",
+        ),
+        ({"role": "user", "content": [{"type": "text", "text": "hi"}, OF_CLAUDE]}, "anthropic"),
+        ({"role": "user", "parts": [{"text": "hi"}]}, "gemini"),
+        ({"role": "user", "content": [{"text": "hi"}]}, "bedrock"),
+    ],
+)
+def test_one_message_is_of_the_format_of_a_list_with_it(message: Any, name: str) -> None:
+    for data in (message, json.dumps(message), [message]):
+        written = il.convert(data, to="canonical")
+        if name != "bedrock":  # whose text alone is also that of openai-ui
+            assert il.detect(data).dialect == name
+        assert not written.report
+        (read,) = il.convert(data, name, "canonical").wire["messages"]
+        assert read["content"][0] == {"type": "text", "text": "hi"}
+        assert read["content"] == written.wire["messages"][0]["content"]
+        target = "anthropic" if name != "anthropic" else "openai-chat"
+        assert not [
+            loss
+            for loss in il.convert(data, to=target).report.losses
+            if "max_tokens" not in loss.code
+        ]
+
+
+def test_chat_messages_with_a_picture_and_calls_are_no_view() -> None:
+    user = {"role": "user", "content": [{"type": "text", "text": "hi"}, PICTURE]}
+    answer = {"role": "assistant", "content": None, "tool_calls": TOOL_CALLS}
+    result = {"role": "tool", "tool_call_id": "c", "content": "x"}
+    assert il.detect([user, answer, result]).dialect == "openai-chat"
+    assert il.detect([answer, result]).dialect == "openai-ui"
+
+
 @pytest.mark.parametrize("data", [[], [1], [{}], {"role": 5}, [{"role": "cook", "content": "hi"}]])
 def test_what_is_no_conversation_is_no_view(data: Any) -> None:
     with pytest.raises(il.DetectError, match="no format matches this JSON"):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -31,6 +33,19 @@ LONGER = {
     "max_tokens": 50,
     "stop": ["END"],
     "top_p": 0.9,
+}
+PICTURE = b64encode(b"\xff\xfe\xfb\xef\xbe").decode()
+SEEN = {
+    **{"model": "gpt-5", "temperature": 0.5},
+    "messages": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What is this?"},
+                {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PICTURE}"}},
+            ],
+        }
+    ],
 }
 ANSWER = {
     **{"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-6"},
@@ -82,40 +97,58 @@ def test_a_request_without_a_limit_is_sent_by_the_sdk(server: Any, model: str) -
 def _openai_chat(address: str, written: il.Written) -> None:
     openai = pytest.importorskip("openai")
     client = openai.OpenAI(base_url=address, api_key="k", max_retries=0)
-    client.chat.completions.create(**written.wire)
+    client.chat.completions.create(**written.for_sdk())
 
 
 def _openai_responses(address: str, written: il.Written) -> None:
     openai = pytest.importorskip("openai")
     client = openai.OpenAI(base_url=address, api_key="k", max_retries=0)
-    client.responses.create(**written.wire)
+    client.responses.create(**written.for_sdk())
+
+
+def _anthropic(address: str, written: il.Written) -> None:
+    anthropic = pytest.importorskip("anthropic")
+    client = anthropic.Anthropic(base_url=address, api_key="k", max_retries=0)
+    client.messages.create(**written.for_sdk())
 
 
 def _gemini(address: str, written: il.Written) -> None:
-    """The SDK has the members of `generationConfig` and its neighbours in one `config`."""
     genai = pytest.importorskip("google.genai")
     client = genai.Client(api_key="k", http_options={"base_url": address})
-    wire = dict(written.wire)
-    contents, generation = wire.pop("contents"), wire.pop("generationConfig", {})
-    config = {**wire, **generation}
-    client.models.generate_content(model=written.model, contents=contents, config=config)
+    client.models.generate_content(**written.for_sdk())
+
+
+def _interactions(address: str, written: il.Written) -> None:
+    genai = pytest.importorskip("google.genai")
+    client = genai.Client(api_key="k", http_options={"base_url": address})
+    client.interactions.create(**written.for_sdk())
 
 
 def _cohere(address: str, written: il.Written) -> None:
     cohere = pytest.importorskip("cohere")
-    cohere.ClientV2("k", base_url=address).chat(**written.wire)
+    cohere.ClientV2("k", base_url=address).chat(**written.for_sdk())
 
 
 def _ollama(address: str, written: il.Written) -> None:
     ollama = pytest.importorskip("ollama")
-    ollama.Client(host=address).chat(**written.wire)
+    ollama.Client(host=address).chat(**{**written.for_sdk(), "stream": False})
+
+
+def _openrouter(address: str, written: il.Written) -> None:
+    openrouter = pytest.importorskip("openrouter")
+    openrouter.OpenRouter(api_key="k", server_url=address).chat.send(**written.for_sdk())
+
+
+def _mistral(address: str, written: il.Written) -> None:
+    mistral = pytest.importorskip("mistralai.client")
+    mistral.Mistral(api_key="k", server_url=address).chat.complete(**written.for_sdk())
 
 
 def _bedrock(address: str, written: il.Written) -> None:
     session = pytest.importorskip("botocore.session").get_session()
     session.set_credentials("k", "s")
     client = session.create_client("bedrock-runtime", region_name="us-east-1", endpoint_url=address)
-    client.converse(modelId=written.model, **written.wire)
+    client.converse(**written.for_sdk())
 
 
 def _as_gemini_sends(wire: dict[str, Any]) -> dict[str, Any]:
@@ -142,9 +175,23 @@ def _as_ollama_sends(wire: dict[str, Any]) -> dict[str, Any]:
     return {"tools": [], **wire, "messages": as_sent(wire["messages"])}
 
 
+def _as_mistral_sends(wire: dict[str, Any]) -> dict[str, Any]:
+    """The SDK says of each answer that it is no beginning of one, and numbers calls."""
+    messages = [
+        {**each, "prefix": False} if each["role"] == "assistant" else each
+        for each in json.loads(json.dumps(wire["messages"]))
+    ]
+    for message in messages:
+        for call in message.get("tool_calls", ()):
+            call["index"] = 0
+    return {**wire, "messages": messages, "stream": False}
+
+
 CHANGED_BY_SDK: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "gemini": _as_gemini_sends,
+    "mistral": _as_mistral_sends,
     "cohere": lambda wire: {**wire, "stream": False},
+    "openrouter": lambda wire: {**wire, "stream": False},
     "ollama": _as_ollama_sends,
 }
 """What SDKs do to a body by themselves; the others send it as it is."""
@@ -154,6 +201,21 @@ _CHAT_ANSWER = {"id": "1", "object": "chat.completion", "created": 1, "model": "
 SENDERS: dict[str, tuple[Send, str, dict[str, Any]]] = {
     "openai-chat": (_openai_chat, "gpt-4.1", _CHAT_ANSWER),
     "openai-responses": (_openai_responses, "gpt-4.1", {"id": "r", "output": []}),
+    "anthropic": (_anthropic, "claude-sonnet-4-6", ANSWER),
+    "openrouter": (_openrouter, "openai/gpt-4.1", {**_CHAT_ANSWER, "system_fingerprint": None}),
+    "mistral": (
+        _mistral,
+        "mistral-large-latest",
+        {
+            **_CHAT_ANSWER,
+            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+        },
+    ),
+    "gemini-interactions": (
+        _interactions,
+        "gemini-2.5-pro",
+        {"id": "i", "status": "completed", "steps": []},
+    ),
     "gemini": (_gemini, "gemini-2.5-pro", {"candidates": []}),
     "cohere": (
         _cohere,
@@ -183,6 +245,39 @@ def test_the_sdk_of_each_vendor_sends_what_was_converted(
     (asked,) = server.asked
     assert asked == CHANGED_BY_SDK.get(target, dict)(written.wire)
     assert asked.get("model") == model or model in server.paths[0].replace("%3A", ":")
+
+
+@pytest.mark.parametrize("target", SENDERS)
+def test_a_picture_arrives_as_it_is(server: Any, target: str) -> None:
+    send, model, server.answer = SENDERS[target]
+    picture = "gpt-4o" if target.startswith("openai") else model
+    picture = {"cohere": "command-a-vision-07-2025", "ollama": "llava"}.get(target, picture)
+    send(server.address, il.convert(SEEN, "openai-chat", target, model=picture))
+    (asked,) = server.asked
+    sent = json.dumps(asked).replace("_", "/").replace("-", "+")
+    assert PICTURE in sent
+    assert target == "ollama" or asked.get("temperature", 0.5) == 0.5
+
+
+def test_keys_that_an_sdk_does_not_take_go_into_its_extra_body() -> None:
+    anthropic = pytest.importorskip("anthropic.resources.messages.messages")
+    written = il.convert({**BODY, "temperature": 0.5}, to="anthropic", model="claude-sonnet-4-5")
+    taken = signature(anthropic.Messages.create).parameters
+    assert written.wire["temperature"] == 0.5
+    found = written.for_sdk()
+    assert found.keys() <= set(taken)
+    assert found.pop("extra_body", {}) | found == written.wire
+
+
+def test_bytes_of_tools_stay_what_they_are() -> None:
+    call = {"toolUse": {"toolUseId": "t", "name": "f", "input": {"bytes": "x"}}}
+    image = {"image": {"format": "png", "source": {"bytes": PICTURE}}}
+    body = {"messages": [{"role": "user", "content": [image, call]}], "toolConfig": {"tools": []}}
+    found = il.Written(body, il.Report("bedrock"), "amazon.nova-pro-v1:0").for_sdk()
+    assert found["modelId"] == "amazon.nova-pro-v1:0"
+    assert found["messages"][0]["content"][0]["image"]["source"]["bytes"] == b"\xff\xfe\xfb\xef\xbe"
+    assert found["messages"][0]["content"][1] == call
+    assert body["messages"][0]["content"][0] == image, "the wire is as it was"  # type: ignore[index]
 
 
 def test_a_model_that_the_target_does_not_serve_is_named_first() -> None:

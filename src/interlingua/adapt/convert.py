@@ -111,7 +111,7 @@ def _converted(
         try:
             return _request(data, reader, writer, kind, how)
         except ReadError:
-            if not _begins_a_list(data):
+            if not _may_be_messages(data):
                 raise
         return _between(data, source, target, kind, *how)
     if kind not in _KINDS:
@@ -184,6 +184,8 @@ def _request(data: Any, reader: Dialect, writer: Dialect, kind: Kind | None, how
             if (parsed := parse_spelled(data)) is not None:
                 return _with_text(_request(parsed, reader, writer, kind, how))
             body = parse(data, f"{reader.name} request")
+    if type(body) is dict and "role" in body and _may_be_messages(body):
+        return _between(body, reader.name, writer.name, kind, *how)
     model, stream = how[:2]
     usual = type(body) is dict and reader.traits.messages in body
     if kind is None and not usual and _is_response(body, reader):
@@ -260,10 +262,11 @@ def with_model(response: Response, model: str) -> Response:
     return response.replace(message=message.replace(metadata=metadata))
 
 
-def _begins_a_list(data: Any) -> bool:
-    if isinstance(data, (bytes, str)):
-        return data[:64].lstrip()[:1] in (b"[", "[")
-    return isinstance(data, list)
+def _may_be_messages(data: Any) -> bool:
+    """Whether this may be messages, or one, without a request around them."""
+    from interlingua.adapt import formats
+
+    return formats.begins_a_list(data) or formats.is_message(data)
 
 
 def _between(

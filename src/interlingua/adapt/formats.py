@@ -7,6 +7,7 @@ used.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -113,12 +114,25 @@ def _read_preset(plain: Any, source: str, kind: str) -> Request | Response:
 
 
 def _whole(data: Any, source: str) -> Any:
-    """A request around messages that came alone."""
-    if begins_a_list(data):
+    """A request around messages that came alone, or one."""
+    if begins_a_list(data) or _begins_a_message(data):
         parsed = parse(data, f"{source} request")
         if is_bare(parsed):
             return {traits_of(source).messages: parsed}
+        if is_message(parsed):
+            return {traits_of(source).messages: [parsed]}
     return data
+
+
+def _begins_a_message(data: Any) -> bool:
+    """Whether this JSON, parsed or not, may be a message."""
+    if not isinstance(data, (bytes, str)):
+        return isinstance(data, dict) and "role" in data
+    head = data[:100]
+    return _MESSAGE.match(head if isinstance(head, str) else head.decode("latin-1")) is not None
+
+
+_MESSAGE = re.compile(r'\s*\{\s*"(?:role|content|parts|name|id)"\s*:')
 
 
 def begins_a_list(data: Any) -> bool:
@@ -126,6 +140,16 @@ def begins_a_list(data: Any) -> bool:
     if isinstance(data, (bytes, str)):
         return data[:64].lstrip()[:1] in (b"[", "[")
     return isinstance(data, list)
+
+
+def is_message(parsed: Any) -> bool:
+    """One message alone, of a format that has roles."""
+    return (
+        isinstance(parsed, dict)
+        and isinstance(parsed.get("role"), str)
+        and ("content" in parsed or "parts" in parsed)
+        and not parsed.keys() & _MESSAGE_KEYS.keys()
+    )
 
 
 def is_bare(parsed: Any) -> bool:
@@ -317,6 +341,8 @@ def fitting(parsed: Any) -> list[Detected]:
         for each in guesses(parsed)
     ]
     dialects = candidates({key_of(parsed): parsed} if is_bare(parsed) else parsed)
+    if not dialects and is_message(parsed):
+        dialects = candidates({key_of([parsed]): [parsed]})
     return sorted([*dialects, *views], key=lambda each: -each.score)
 
 

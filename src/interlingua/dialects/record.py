@@ -20,6 +20,7 @@ from interlingua.dialects.kernel.wire import (
     encode,
     encode_quickly,
     parse,
+    sdk_arguments,
 )
 from interlingua.errors import DepthError, DetectError, WriteError, a_type
 from interlingua.model import codec
@@ -494,6 +495,11 @@ class Written(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     def back(self) -> AnswerAdapter | None:
         """The name of `answer_adapter` in earlier releases."""
         return self.answer_adapter
+
+    def for_sdk(self) -> dict[str, Any]:
+        """A request as keyword arguments of the vendor's own SDK, whose keys differ from the body's
+        in places: `client.messages.create(**written.for_sdk())`, `client.converse(**…)`."""
+        return sdk_arguments(self.wire, self.report.target, self.model)
 
     def json(self) -> bytes:
         """The wire as bytes."""

@@ -182,7 +182,13 @@ def key_of(messages: list[dict[str, Any]]) -> str:
     Responses have."""
     if any("parts" in each for each in messages):
         return "contents"
-    return "input" if any("type" in each for each in messages) else "messages"
+    if any("type" in each for each in messages):
+        return "input"
+    return "input" if part_types(*_OF_ITEMS)({"messages": messages}) else "messages"
+
+
+_OF_ITEMS = ("input_text", "input_image", "input_file", "output_text")
+"""Types of parts that only items of Responses have."""
 
 
 def usual_dialect(model: str, family: str) -> str | None:

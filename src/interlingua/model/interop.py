@@ -7,6 +7,7 @@ that is not a pydantic model for a query parameter, so a body that is one messag
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any, Protocol
 
 import msgspec
@@ -20,17 +21,61 @@ def dumped(value: Any) -> Any:
     """The value with every SDK object in it as plain JSON; the original if there is none.
 
     Only what was set is dumped, so that fields which the SDK knows and the wire had not stay away.
+    Bytes inside are base64, as each SDK sends them.
     """
     if is_sdk_object(value):
-        return value.model_dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
+        wire = _dump(value, exclude_unset=True)
+        package = type(value).__module__.partition(".")[0]
+        if package in _FILLED:
+            return _with_names(wire, _dump(value))
+        if package in _WITH_BYTES:
+            return _with_bytes(wire, _dump(value, mode="python", exclude_unset=True))
+        return wire
     if isinstance(value, dict):
-        items = {key: dumped(item) for key, item in value.items()}
+        items = {key: _inside(item) for key, item in value.items()}
         return items if any(items[key] is not value[key] for key in items) else value
     if isinstance(value, (list, tuple)):
-        found = [dumped(item) for item in value]
+        found = [_inside(item) for item in value]
         same = all(new is old for new, old in zip(found, value, strict=True))
         return value if same else found
     return value
+
+
+def _inside(value: Any) -> Any:
+    if isinstance(value, (bytes, bytearray)):
+        return b64encode(value).decode()
+    return dumped(value)
+
+
+_FILLED = ("mistralai",)
+"""Packages whose objects fill in their own `role` and `type`, which counts as not set."""
+_WITH_BYTES = ("google",)
+"""Packages whose objects hold bytes, and dump them in the alphabet for URLs."""
+
+
+def _dump(value: Any, mode: str = "json", **how: bool) -> Any:
+    return value.model_dump(mode=mode, by_alias=True, warnings=False, **how)
+
+
+def _with_bytes(wire: Any, held: Any) -> Any:
+    """The JSON of a value, its bytes in the usual alphabet."""
+    if isinstance(held, bytes):
+        return b64encode(held).decode()
+    if isinstance(wire, dict) and isinstance(held, dict):
+        return {key: _with_bytes(item, held.get(key)) for key, item in wire.items()}
+    if isinstance(wire, list) and isinstance(held, (list, tuple)):
+        return [_with_bytes(one, other) for one, other in zip(wire, held, strict=True)]
+    return wire
+
+
+def _with_names(sparse: Any, full: Any) -> Any:
+    """What was set, and each `role` and `type`."""
+    if isinstance(sparse, list):
+        return [_with_names(one, other) for one, other in zip(sparse, full, strict=True)]
+    if not isinstance(sparse, dict):
+        return sparse
+    names = {key: full[key] for key in ("role", "type") if key in full}
+    return {key: _with_names(item, full[key]) for key, item in sparse.items()} | names
 
 
 class SdkObject(Protocol):

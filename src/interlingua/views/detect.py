@@ -152,6 +152,14 @@ def _is_flat_result(message: dict[str, Any]) -> bool:
     )
 
 
+def _is_ui(messages: Messages) -> bool:
+    return _plain(messages, UI_ROLES, ("text", None))
+
+
+_has_answers = _keys("tool_call_id")
+_has_functions = _some("tool_calls", lambda call: "function" in call)
+
+
 SIGNS: tuple[Sign, ...] = (
     Sign("parts", SURE, "roles in upper case", lambda m: _roles(m) <= PARTS_ROLES.keys()),
     Sign("parts", SURE, "parts with a kind", _some("content", lambda p: _word(p, "kind") in KINDS)),
@@ -174,9 +182,9 @@ SIGNS: tuple[Sign, ...] = (
     ),
     Sign("flat", SURE, "results that answer an id", lambda m: any(map(_is_flat_result, m))),
     Sign("flat", 3, "plain messages", lambda m: _plain(m, FLAT_ROLES, FLAT_PARTS)),
-    Sign("openai-ui", 6, "tool_call_id", _keys("tool_call_id")),
-    Sign("openai-ui", 6, "calls with a function", _some("tool_calls", lambda c: "function" in c)),
-    Sign("openai-ui", 2, "plain messages", lambda m: _plain(m, UI_ROLES, ("text", None))),
+    Sign("openai-ui", 6, "tool_call_id", lambda m: _is_ui(m) and _has_answers(m)),
+    Sign("openai-ui", 6, "calls with a function", lambda m: _is_ui(m) and _has_functions(m)),
+    Sign("openai-ui", 2, "plain messages", lambda m: _is_ui(m)),
 )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from base64 import b64decode
+from collections.abc import Container
 from typing import Any
 
 import msgspec
@@ -90,6 +93,59 @@ def parse(wire: Any, what: str) -> Any:
         codec.require_json(plain, what)
         return plain
     return wire
+
+
+def sdk_arguments(wire: Wire, dialect: str, model: str | None) -> dict[str, Any]:
+    """The keyword arguments with which the vendor's own SDK sends a request."""
+    name = "modelId" if dialect == "bedrock" else "model"
+    found = {} if model is None or "model" in wire else {name: model}
+    if dialect == "bedrock":
+        return found | _with_bytes(wire)
+    if dialect == "gemini":
+        config = {key: item for key, item in wire.items() if key != "contents"}
+        config |= config.pop("generationConfig", {})
+        return found | {"contents": wire["contents"]} | ({"config": config} if config else {})
+    known = _parameters(dialect)
+    extra = {key: item for key, item in wire.items() if known and key not in known}
+    found |= {key: item for key, item in wire.items() if key not in extra}
+    return found | ({"extra_body": extra} if extra else {})
+
+
+_CREATE = {
+    "anthropic": ("anthropic.resources.messages.messages", "Messages"),
+    "openai-chat": ("openai.resources.chat.completions.completions", "Completions"),
+    "openai-responses": ("openai.resources.responses.responses", "Responses"),
+}
+"""The classes whose `create` sends a request; other keys than its own go into `extra_body`."""
+
+
+def _parameters(dialect: str) -> Container[str]:
+    """The keys that the SDK takes, in the version that the program has loaded."""
+    from inspect import signature
+
+    module, cls = _CREATE.get(dialect, ("", ""))
+    create = getattr(getattr(sys.modules.get(module), cls, None), "create", None)
+    return signature(create).parameters if create is not None else ()
+
+
+_OPEN = ("input", "json", "toolConfig", "additionalModelRequestFields")
+"""Where a key called `bytes` is somebody's own."""
+
+
+def _with_bytes(wire: Any) -> Any:
+    """A request as botocore takes it, which has the content of files as bytes."""
+    if isinstance(wire, list):
+        return [_with_bytes(each) for each in wire]
+    if not isinstance(wire, dict):
+        return wire
+    return {
+        key: b64decode(item)
+        if key in ("bytes", "redactedContent") and isinstance(item, str)
+        else item
+        if key in _OPEN
+        else _with_bytes(item)
+        for key, item in wire.items()
+    }
 
 
 _TOOLS = ("tools", "toolConfig")
