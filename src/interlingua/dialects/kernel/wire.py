@@ -98,15 +98,15 @@ def parse(wire: Any, what: str) -> Any:
 def sdk_arguments(wire: Wire, dialect: str, model: str | None) -> dict[str, Any]:
     """The keyword arguments with which the vendor's own SDK sends a request."""
     name = "modelId" if dialect == "bedrock" else "model"
-    found = {} if model is None or "model" in wire else {name: model}
+    found: dict[str, Any] = {} if model is None or "model" in wire else {name: model}
     if dialect == "bedrock":
-        return found | _with_bytes(wire)
+        return {**found, **_with_bytes(wire)}
     if dialect == "gemini":
         config = {key: item for key, item in wire.items() if key != "contents"}
         config |= config.pop("generationConfig", {})
         return found | {"contents": wire["contents"]} | ({"config": config} if config else {})
     known = _parameters(dialect)
-    extra = {key: item for key, item in wire.items() if known and key not in known}
+    extra = {key: item for key, item in wire.items() if known is not None and key not in known}
     found |= {key: item for key, item in wire.items() if key not in extra}
     return found | ({"extra_body": extra} if extra else {})
 
@@ -119,13 +119,13 @@ _CREATE = {
 """The classes whose `create` sends a request; other keys than its own go into `extra_body`."""
 
 
-def _parameters(dialect: str) -> Container[str]:
-    """The keys that the SDK takes, in the version that the program has loaded."""
+def _parameters(dialect: str) -> Container[str] | None:
+    """The keys that the SDK takes, in the version that the program has loaded; None without it."""
     from inspect import signature
 
     module, cls = _CREATE.get(dialect, ("", ""))
     create = getattr(getattr(sys.modules.get(module), cls, None), "create", None)
-    return signature(create).parameters if create is not None else ()
+    return signature(create).parameters if create is not None else None
 
 
 _OPEN = ("input", "json", "toolConfig", "additionalModelRequestFields")
