@@ -158,8 +158,8 @@ async function inMessages(words, section, isWanted) {
 function line(row, looked, titles) {
   const isOther = !(row.source in OWN) && "unpriced" in row;
   const id = isOther ? `${row.source}:${row.id}` : row.id;
-  const words = [row.name, row.workspace_path, row.active_model].filter(Boolean).join(" ").toLowerCase();
-  const facts = [row.active_model, row.workspace_path, row.parent_id ? "a branch" : null];
+  const words = [row.name, row.workspace_path, row.active_model ?? row.answered_by].filter(Boolean).join(" ").toLowerCase();
+  const facts = [row.active_model ?? row.answered_by, row.workspace_path, row.parent_id ? "a branch" : null];
   return h(
     "li",
     { "data-words": words },

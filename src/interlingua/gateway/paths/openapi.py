@@ -74,7 +74,7 @@ _SCHEMAS: Json = {
         "id workspace_path message_count created_at updated_at",
         {
             "id workspace_path": _TEXT,
-            "name active_model parent_id cost_usd": _MAYBE,
+            "name active_model answered_by parent_id cost_usd": _MAYBE,
             "message_count": _NUMBER,
             "created_at updated_at": _TIME,
             "source": {"enum": ["chat", "gateway", "task"]},

@@ -276,17 +276,20 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
     sessions = [_session_json(row, _in_flight(service, row)) for row in found[:limit]]
     if flag(request.query_params, "costs"):
         for row, shown in zip(found, sessions, strict=False):
-            shown["cost_usd"] = await _cost(service.store, row)
+            shown["cost_usd"], shown["answered_by"] = await _answers(service.store, row)
     return answer({"sessions": sessions, "has_more": len(found) > limit})
 
 
-async def _cost(store: AsyncStore, row: SessionRow) -> str | None:
-    """The cost of a session's answers, as far as they have a price; None for long sessions."""
+async def _answers(store: AsyncStore, row: SessionRow) -> tuple[str | None, str | None]:
+    """The cost of a session's answers, as far as they have a price, and the model of the last one;
+    None for long sessions."""
     if not 0 < row.message_count <= MOST_SUMMED:
-        return None
-    usages = [each.metadata.usage async for each in store.usages(session_id=row.id)]
-    costs = [usage.cost_usd for usage in usages if usage and usage.cost_usd is not None]
-    return f"{sum(costs):f}" if costs else None
+        return None, None
+    known = [each.metadata async for each in store.usages(session_id=row.id)]
+    usages = [each.usage for each in known if each.usage is not None]
+    costs = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
+    cost = f"{sum(costs):f}" if costs else None
+    return cost, known[-1].model if known else None
 
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
