@@ -435,10 +435,11 @@ def _turn(wire: dict[str, Any], id: str | None, time: datetime | None) -> Messag
     return Message(Role.SYSTEM, content, name, id=id, created_at=time)
 
 
+_STATUSES = {"error": MessageStatus.ERROR, "aborted": MessageStatus.CANCELLED}
+
+
 def _read_answer(wire: dict[str, Any], id: str | None, time: datetime | None) -> Message:
-    protocol = APIS.get(str(wire.get("api")))
-    stop = STOPS.get(str(wire.get("stopReason")))
-    statuses = {"error": MessageStatus.ERROR, "aborted": MessageStatus.CANCELLED}
+    protocol, stopped = APIS.get(str(wire.get("api"))), str(wire.get("stopReason"))
     provider, model = as_text(wire.get("provider")), as_text(wire.get("model"))
     metadata = MessageMetadata(
         model=f"{provider}:{model}" if provider and model else model,
@@ -447,9 +448,9 @@ def _read_answer(wire: dict[str, Any], id: str | None, time: datetime | None) ->
         response_model=model,
         response_id=as_text(wire.get("responseId")),
         usage=_read_usage(wire),
-        stop_reason=stop,
+        stop_reason=STOPS.get(stopped),
         raw_stop_reason=as_text(wire.get("rawStopReason")),
-        status=statuses.get(str(wire.get("stopReason")), MessageStatus.COMPLETE),
+        status=_STATUSES.get(stopped, MessageStatus.COMPLETE),
         error_message=as_text(wire.get("errorMessage")),
     )
     content = tuple(read_blocks(wire.get("content"), protocol))

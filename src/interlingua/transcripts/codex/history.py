@@ -7,6 +7,7 @@ dialect's reader takes, to the same blocks; that reader is used for all others.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -24,7 +25,7 @@ from interlingua.model.reasons import because
 from interlingua.transcripts.lines import Entry, Line
 from interlingua.transcripts.notes import KEY, apply_note
 from interlingua.transcripts.transcript import is_summary, summary_message
-from interlingua.transcripts.values import as_text, from_iso
+from interlingua.transcripts.values import as_count, as_text, from_iso
 
 Item = dict[str, Any]
 _ROLES = {"user": Role.USER, "developer": Role.DEVELOPER}
@@ -225,6 +226,7 @@ class History:
         self._answer: list[Line] = []
         self._recorded = False
         self._counted: set[int] = set()
+        self._known: dict[tuple[int, str | None, bool], MessageMetadata] = {}
 
     def take(self, line: Line) -> None:
         payload = line.value.get("payload")
@@ -286,7 +288,8 @@ class History:
             return  # another tool knew more of it
         name = response if isinstance(response, str) else None
         metadata = replace(last.metadata, usage=usage, response_id=name)
-        self.entries[at] = replace(self.entries[at], message=replace(last, metadata=metadata))
+        message = _copied(last, last.id, metadata, last.created_at)
+        self.entries[at] = replace(self.entries[at], message=message)
 
     def _read(self, lines: list[Line]) -> None:
         items = [line.value["payload"] for line in lines]
@@ -316,19 +319,37 @@ class History:
         name = value["payload"].get("id")
         name = name if type(name) is str else None
         time = from_iso(value.get("timestamp"))
-        if message.role is not Role.ASSISTANT:
-            return replace(message, id=name, created_at=time)
-        called = any(type(block) is ToolUseBlock for block in message.content)
-        metadata = replace(
-            message.metadata,
-            protocol=DIALECT,
-            provider=self.provider,
-            model=f"{self.provider}:{self.model}" if self.model else None,
-            response_model=self.model,
-            stop_reason=StopReason.TOOL_USE if called else StopReason.END_TURN,
-            status=MessageStatus.COMPLETE,
-        )
-        return replace(message, id=name, created_at=time, metadata=metadata)
+        metadata = message.metadata
+        if message.role is Role.ASSISTANT:
+            called = ToolUseBlock in map(type, message.content)
+            metadata = self._about(metadata, called)
+        return _copied(message, name, metadata, time)
+
+    def _about(self, metadata: MessageMetadata, called: bool) -> MessageMetadata:
+        """The metadata of an answer; most answers of a model share them."""
+        about = (id(metadata), self.model, called)
+        known = self._known.get(about)
+        if known is None:
+            known = replace(
+                metadata,
+                protocol=DIALECT,
+                provider=self.provider,
+                model=f"{self.provider}:{self.model}" if self.model else None,
+                response_model=self.model,
+                stop_reason=StopReason.TOOL_USE if called else StopReason.END_TURN,
+                status=MessageStatus.COMPLETE,
+            )
+            if metadata is MODEL_MESSAGE:
+                self._known[about] = known
+        return known
+
+
+def _copied(
+    message: Message, id: str | None, metadata: MessageMetadata, time: datetime | None
+) -> Message:
+    """A message that was read from items, with what lines say of it beside them."""
+    role, content, name = message.role, message.content, message.name
+    return Message(role, content, name, id, None, metadata, time, changes=message.changes)
 
 
 def read_items(items: list[dict[str, Any]]) -> list[Message]:
@@ -357,15 +378,14 @@ def read_usage(usage: Any) -> Usage | None:
     """`input_tokens` counts cached ones too."""
     if not isinstance(usage, dict):
         return None
-    counts = {key: value for key, value in usage.items() if type(value) is int and value >= 0}
-    cached = counts.get("cached_input_tokens", 0)
-    written = counts.get("cache_write_input_tokens", 0)
+    cached = as_count(usage.get("cached_input_tokens")) or 0
+    written = as_count(usage.get("cache_write_input_tokens")) or 0
     return Usage(
-        input_tokens=max(counts.get("input_tokens", 0) - cached - written, 0),
-        output_tokens=counts.get("output_tokens"),
+        input_tokens=max((as_count(usage.get("input_tokens")) or 0) - cached - written, 0),
+        output_tokens=as_count(usage.get("output_tokens")),
         cached_input_tokens=cached,
         cache_creation_input_tokens=written,
-        reasoning_tokens=counts.get("reasoning_output_tokens"),
+        reasoning_tokens=as_count(usage.get("reasoning_output_tokens")),
     )
 
 

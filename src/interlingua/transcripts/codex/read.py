@@ -136,9 +136,10 @@ class _Rollout:
     def history(self, end: int | None = None) -> History:
         """The history up to a byte of this file, with that of the files before."""
         history = self.base.history(self.cut) if self.base else self._beginning()
+        take = history.take
         for line in self._lines():
             if end is None or line.span.start < end:
-                history.take(line)
+                take(line)
         history.end_answer()
         if end is not None:  # the lines of another file are copied, never changed
             history.entries = [replace(entry, lines=[]) for entry in history.entries]
