@@ -239,6 +239,7 @@ class ProviderDegraded(Payload, frozen=True):
     reason: str
     model: str | None = None
     error_rate: Share | None = None
+    route: str | None = None
 
 
 class KeyIssued(Payload, frozen=True):

@@ -15,10 +15,12 @@ from aiohttp import web
 
 from interlingua.errors import InterlinguaError
 from interlingua.events.payloads import KeyRevoked, ProviderDegraded, QuotaAlert
-from interlingua.gateway.settings import AlertSettings
+from interlingua.gateway.settings import AlertSettings, RouteSettings
+from interlingua.gateway.telemetry.metrics import FEWEST
 from interlingua.gateway.telemetry.places import SIGNATURE, WAITING, Alerts, signature
 from interlingua.store.errors import StoreError
-from tests.gateway.serving import Upstream, asked, key, served, settings_in
+from tests.gateway.endpoints.vendors import Reply, Vendors
+from tests.gateway.serving import OPENAI, Upstream, asked, key, served, settings_in
 
 SECRET = "a secret of the webhook"
 VARIABLE = "INTERLINGUA_ALERT_SECRET"
@@ -122,6 +124,37 @@ def test_a_cap_that_is_spent_reaches_the_webhook(
             assert made.token not in json.dumps(receiver.got)
 
     with Upstream() as provider:
+        asyncio.run(run(provider))
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/embeddings", "/v1/moderations"])
+@pytest.mark.parametrize("status", [401, 429, 500, None])
+def test_a_route_that_fails_reaches_the_webhook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, status: int | None
+) -> None:
+    monkeypatch.setenv(VARIABLE, SECRET)
+
+    async def run(provider: Vendors) -> None:
+        provider.configure(tmp_path)
+        if status is None:
+            nobody = '[providers.openai]\nbase_url = "http://127.0.0.1:9/v1"\nkey = "any"\n'
+            (tmp_path / "providers.toml").write_text(nobody)
+        async with hook() as receiver:
+            routes = {"busy": RouteSettings(OPENAI, retries=0)}
+            alerts = AlertSettings(receiver.url)
+            settings = settings_in(tmp_path, alerts=alerts, routes=routes)
+            async with served(tmp_path, settings) as gateway:
+                for _ in range(FEWEST):
+                    body = {**asked("a canary", "busy"), "input": "a canary"}
+                    answer = await gateway.ask("POST", path, body)
+                    assert answer[0] >= 400
+                await gateway.stored()
+            (alert,) = receiver.got
+            assert (alert["type"], alert["route"]) == ("provider.degraded", "busy")
+            assert "canary" not in json.dumps(receiver.got)
+
+    failed = None if status is None else Reply({"error": {"message": "no"}}, status)
+    with Vendors(lambda _: failed) as provider:
         asyncio.run(run(provider))
 
 

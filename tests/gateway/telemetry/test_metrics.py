@@ -7,9 +7,11 @@ import logging
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from interlingua.client.answer import Attempt
 from interlingua.events.event import NO_SESSION
+from interlingua.gateway.gateway import CLIENT
 from interlingua.gateway.telemetry import metrics, trace
 from interlingua.gateway.telemetry.metrics import DegradedProviders
 from interlingua.gateway.telemetry.trace import Minute, Tracer
@@ -31,6 +33,21 @@ def test_a_provider_whose_calls_fail_is_reported_once_for_a_while() -> None:
     now[0] += metrics.SILENCE
     found = [providers.add(exchange(tries=FAILED)) for _ in range(metrics.FEWEST)]
     assert [each is not None for each in found].count(True) == 1
+
+
+@pytest.mark.parametrize("kind", [ErrorKind.AUTH, ErrorKind.RATE_LIMIT])
+def test_a_provider_that_takes_our_key_no_more_is_reported_but_not_for_a_client_s(
+    kind: ErrorKind,
+) -> None:
+    ours = exchange(tries=(Attempt(ANTHROPIC, kind),))
+    providers = DegradedProviders()
+    assert [providers.add(ours) is not None for _ in range(30)].count(True) == 1
+    target = ours.decision.target
+    assert target is not None
+    theirs = replace(target, provider=replace(target.provider, credentials=CLIENT))
+    own = exchange(tries=(Attempt(ANTHROPIC, kind),), target=theirs)
+    providers = DegradedProviders()
+    assert not any(providers.add(own) for _ in range(30))
 
 
 @pytest.mark.parametrize("tries", [REFUSED, (Attempt(ANTHROPIC),)])

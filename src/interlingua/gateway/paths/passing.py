@@ -242,9 +242,10 @@ async def answered(
     try:
         reply = await service.passing.send(upward, target)
     except TransportError as error:
+        outcome.tries = (Attempt(target.model, ErrorKind.NETWORK),)
         raise ApiError(502, "connection_failed", f"{target.model}: {error}") from None
     outcome.status = reply.status
-    outcome.error = ErrorKind.INVALID_REQUEST if reply.status >= 400 else None
+    outcome.error = kind_of(reply.status) if reply.status >= 400 else None
     outcome.tries = (Attempt(target.model, outcome.error, reply.status),)
     if reply.status in (401, 403) and target.provider.credentials != CLIENT:
         reply.close()  # errors about our key are not for the client

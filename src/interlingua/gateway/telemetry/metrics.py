@@ -18,7 +18,7 @@ from interlingua.adapt.fit.lessons import RULE as LEARNED
 from interlingua.adapt.remembered import Figures
 from interlingua.errors import MissingExtraError
 from interlingua.events.payloads import ProviderDegraded
-from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.gateway import CLIENT, Gateway
 from interlingua.gateway.settings import RouteSettings, route_name
 from interlingua.gateway.shared.state import Exchange, Outcome
 from interlingua.model.exchange import ErrorKind
@@ -169,16 +169,20 @@ class Metrics:
     def _new_series(self, exchange: Exchange) -> _Series:
         arrival, status = exchange.arrival, exchange.outcome.status
         front, asked, team = arrival.front, arrival.client_model, arrival.principal.team_id
-        target = exchange.decision.target
+        target, route = exchange.decision.target, self._label("route", self.route_of(exchange))
         provider = "none" if target is None else target.provider.key
         name = "none" if target is None else self._name(target.model, provider)
-        route = self._label("route", None if asked is None else route_name(self._routes(), asked))
         series = _Series(self, front, name, provider, str(status), route, self._label("team", team))
         if len(self._series) >= MOST_SERIES:
             self._series.clear()  # clients make names up; the numbers themselves are in the metrics
         model = None if target is None else target.model
         self._series[front, model, status, asked, team] = series
         return series
+
+    def route_of(self, exchange: Exchange) -> str | None:
+        """The configured route that was asked for."""
+        asked = exchange.arrival.client_model
+        return None if asked is None else route_name(self._routes(), asked)
 
     def _label(self, kind: str, value: str | None) -> str:
         shown = self._shown[kind]
@@ -304,6 +308,8 @@ SILENCE = 300.0
 MOST_CALLS = 1000
 """Calls of one provider that are looked at."""
 _FAILURES = frozenset({ErrorKind.SERVER_ERROR, ErrorKind.NETWORK})
+_OF_KEYS = frozenset({ErrorKind.AUTH, ErrorKind.RATE_LIMIT})
+"""Failures that are about the key that was sent: the client's own ones do not count."""
 
 
 class DegradedProviders:
@@ -318,8 +324,11 @@ class DegradedProviders:
         """Counts the outcome of a request; returns a report of a degraded provider, if it is
         due."""
         now, worst = self._clock(), None
+        target = exchange.decision.target
+        by_client = target is not None and target.provider.credentials == CLIENT
+        failures = _FAILURES if by_client else _FAILURES | _OF_KEYS
         for each in exchange.outcome.tries:
-            provider, failed = each.model.partition(":")[0], each.kind in _FAILURES
+            provider, failed = each.model.partition(":")[0], each.kind in failures
             calls = self._calls.setdefault(provider, deque(maxlen=MOST_CALLS))
             calls.append((now, failed))
             while calls[0][0] < now - WINDOW:

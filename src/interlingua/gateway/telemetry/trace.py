@@ -354,7 +354,8 @@ class Tracer:
         degraded = self._providers.add(exchange)
         if degraded is not None:
             logger.warning("provider_degraded", extra={"provider": degraded.provider})
-            self.emit("provider.degraded", degraded)
+            route = None if self._metrics is None else self._metrics.route_of(exchange)
+            self.emit("provider.degraded", replace(degraded, route=route))
         event = self._event(exchange, elapsed, cost)
         if event is None and not outcome.attempts and not self._refused.take():
             self._leave_out()
