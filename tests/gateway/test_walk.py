@@ -174,6 +174,43 @@ def test_budgets_rates_and_retention_hold_on_the_page_s_gateway(home: Path) -> N
     walk(home, work)
 
 
+PRICES = """pricing_version = "mine-{version}"
+[models."azure:gpt-5"]
+input_per_mtok_usd = {input}
+output_per_mtok_usd = 10
+"""
+
+
+def test_a_key_with_a_cap_uses_deployments_that_have_a_price(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTERLINGUA_HOME", str(home))
+    made = key(home, daily_cap_usd=Decimal(5))
+
+    async def work(gateway: Served, provider: Watched) -> None:
+        async def costs(words: str) -> dict[str, str]:
+            found = {}
+            for number in range(30):
+                wire = asked(f"{words} {number}", "smart")
+                status, told, headers = await gateway.ask("POST", CHAT, wire, made.token)
+                assert status == 200, told
+                found[headers["x-interlingua-model"]] = headers["x-interlingua-cost-usd"]
+            return found
+
+        assert set(await costs("one")) == {"openai:gpt-5"}, "one of the two has no price"
+        for version, input in enumerate((2, 4)):
+            (home / "prices.toml").write_text(PRICES.format(version=version, input=input))
+            await gateway.service.reload(None, lambda _: gateway.service.gateway.settings)
+            expected = Decimal(input * 100 + 10 * 20).scaleb(-6).normalize()
+            found = await costs(f"{version} and")
+            assert Decimal(found["azure:gpt-5"]) == expected
+            assert found["openai:gpt-5"] == "0.000325"
+        with il.open_store(str(home / "gateway.db")) as store:
+            assert [each for each in store.price_versions() if "mine" in each]
+
+    walk(home, work)
+
+
 async def _walk(gateway: Served, provider: Watched, token: str) -> None:
     async def ask(model: str, words: str = "hi", path: str = CHAT, **more: Any) -> str:
         wire = asked(words, model, **({"max_tokens": 50} if path == MESSAGES else {}), **more)

@@ -37,11 +37,13 @@ from interlingua import config
 from interlingua.adapt.caching import CACHINGS
 from interlingua.client.retry import RetryPolicy
 from interlingua.client.targets import LOCAL, Target, Targets
+from interlingua.costs.table import PriceTable, bundled, own_table
 from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError, found
 from interlingua.gateway.pools import Member, members_of
 from interlingua.gateway.settings import (
     REDACTIONS,
+    WILDCARD,
     AlertSettings,
     BatchSettings,
     Compaction,
@@ -370,11 +372,15 @@ def table(settings: Settings, targets: Targets | None = None) -> list[Row]:
     A missing key is no error: it may be given later."""
     targets = targets or targets_of(settings)
     rows: list[Row] = []
+    try:
+        prices = own_table()
+    except InterlinguaError:  # which `check` reports
+        prices = bundled()
     keys = {name: each.keys for name, each in settings.providers.items()}
     if settings.default_model:
-        rows += _rows("(no model named)", _default_route(settings), targets, keys)
+        rows += _rows("(no model named)", _default_route(settings), targets, keys, prices)
     for name, route in settings.routes.items():
-        rows += _rows(name, route, targets, keys)
+        rows += _rows(name, route, targets, keys, prices)
     for key, each in targets.providers.items():
         names = ", ".join(each.dialects)
         rows.append(Row(f"{key}:…", f"any model of {key}", names, _unset(each)))
@@ -393,6 +399,10 @@ def check(settings: Settings) -> list[Problem]:
     except InterlinguaError as error:
         return [Problem("providers_file", str(error))]
     problems: list[Problem] = []
+    try:
+        own_table()
+    except InterlinguaError as error:
+        problems.append(Problem(config.prices_path().name, str(error)))
     named = {f"routes.{name}": route for name, route in settings.routes.items()}
     if settings.default_model and settings.default_model not in settings.routes:
         named["default_model"] = _default_route(settings)
@@ -435,7 +445,11 @@ def _models(route: RouteSettings) -> tuple[str, ...]:
 
 
 def _rows(
-    name: str, route: RouteSettings, targets: Targets, keys: Mapping[str, tuple[str, ...]]
+    name: str,
+    route: RouteSettings,
+    targets: Targets,
+    keys: Mapping[str, tuple[str, ...]],
+    prices: PriceTable,
 ) -> list[Row]:
     """The deployments of a route's pool, then its fallbacks."""
     rows: list[Row] = []
@@ -445,7 +459,8 @@ def _rows(
         except InterlinguaError as error:
             rows.append(Row("", each.model, "", str(error)))
             continue
-        rows += [_member_row(made, len(route.models) > 1) for made in members_of(pool, keys)]
+        shows_weight = len(route.models) > 1
+        rows += [_member_row(made, shows_weight, prices) for made in members_of(pool, keys)]
     pool_size = len(rows)
     for model in (*route.fallbacks, *route.larger):
         try:
@@ -453,21 +468,29 @@ def _rows(
         except InterlinguaError as error:
             rows.append(Row("", model, "", str(error)))
             continue
-        rows.append(Row("", found.model, found.dialect.name, _unset(found.provider, found)))
+        rows.append(Row("", found.model, found.dialect.name, _problem(found, prices)))
     names = [name, *[f"  or {n}" if n < pool_size else f"  then {n}" for n in range(1, len(rows))]]
     return [row._replace(name=label) for label, row in zip(names, rows, strict=True)]
 
 
-def _member_row(member: Member, has_weight: bool) -> Row:
+def _member_row(member: Member, shows_weight: bool, prices: PriceTable) -> Row:
     """One deployment, with the variable of its own key, and with its weight in a pool."""
     target, provider = member.target, member.target.provider
     own = [] if not target.deployment else [name for auth in provider.auth for name in auth.env]
-    facts = [*own, *([f"weight {member.weight:g}"] if has_weight else [])]
+    facts = [*own, *([f"weight {member.weight:g}"] if shows_weight else [])]
     text = f"{target.model} ({', '.join(facts)})" if facts else target.model
-    problem = _unset(provider, target)
+    problem = _problem(target, prices)
     if own and problem is not None and problem.startswith("no key"):
         problem = f"no key: set {' or '.join(own)}"
     return Row("", text, target.dialect.name, problem)
+
+
+def _problem(target: Target, prices: PriceTable) -> str | None:
+    """Why a target of a route is not asked, by any key or by some."""
+    problem = _unset(target.provider, target)
+    if problem is None and WILDCARD not in target.model and target.model not in prices:
+        return "no price: keys with a cap do without it; prices.toml can have one"
+    return problem
 
 
 def _unset(provider: Provider, target: Target | None = None) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 from interlingua.client.lessons import Lessons
 from interlingua.client.targets import Targets
 from interlingua.config import learned_path
+from interlingua.costs.table import PriceTable, own_table
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.batches.batches import Batches
 from interlingua.gateway.compaction.compactor import Compactor
@@ -43,6 +44,8 @@ from interlingua.gateway.telemetry.places import Alerts
 from interlingua.gateway.telemetry.records import Losses, Sweeper
 from interlingua.gateway.telemetry.trace import Spans, Tracer
 from interlingua.gateway.upstream.transport import Upstream
+from interlingua.sessions.effects import run_async
+from interlingua.sessions.holding import stored_prices
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store
 
@@ -102,9 +105,11 @@ class Service:
     ) -> Service:
         """Builds everything that settings define. `targets` and `parts` of the gateway come
         before them, for programs that have their own."""
+        table = await asyncio.to_thread(own_table)
         store = await open_async_store(settings.store)
         try:
-            service = cls._with(store, settings, targets, parts)
+            prices = await run_async(store, stored_prices(table))
+            service = cls._with(store, settings, targets, parts, prices)
             await service.turns.bus.start()
             service.tasks.begin()
             service.sweeper.begin()
@@ -117,7 +122,12 @@ class Service:
 
     @classmethod
     def _with(
-        cls, store: AsyncStore, settings: Settings, targets: Targets | None, parts: dict[str, Any]
+        cls,
+        store: AsyncStore,
+        settings: Settings,
+        targets: Targets | None,
+        parts: dict[str, Any],
+        prices: PriceTable | None,
     ) -> Service:
         telemetry = settings.telemetry
         models = [route.model for route in settings.routes.values()]
@@ -128,11 +138,12 @@ class Service:
             losses=losses,
             metrics=metrics,
             spans=Spans() if telemetry.spans else None,
+            prices=prices,
             log_requests=telemetry.log_requests,
         )
         usual: dict[str, Any] = {
             "keys": Keys(store, open_allowed=is_loopback(settings.listen.host), emit=tracer.emit),
-            "caps": Caps(store, emit=tracer.emit),
+            "caps": Caps(store, table=prices, emit=tracer.emit),
             "memory": Memory(store),
             "trace": tracer,
             "responses": Responses(store),
@@ -184,11 +195,16 @@ class Service:
             if problems:
                 raise ConfigError(str(settings.path), problems)
             targets = await asyncio.to_thread(targets_of, settings)
+            table = await asyncio.to_thread(own_table)
+            prices = await run_async(self.store, stored_prices(table))
         except InterlinguaError as error:
             for line in str(error).splitlines()[:20]:
                 logger.error("reload_refused", extra={"why": line})
             return False
         self._apply(settings, targets)
+        self.tracer.pricer.use(prices)
+        if isinstance(self.gateway.caps, Caps):
+            self.gateway.caps.tariffs.use(prices)
         return True
 
     def _apply(self, settings: Settings, targets: Targets) -> None:

@@ -442,10 +442,20 @@ def test_a_model_without_a_price_does_not_lift_the_cap_of_others_in_its_route(
         exchange.outcome.usage = Usage(input_tokens=5, output_tokens=10)
         await bench.caps.settle(exchange)
         assert await bench.spent() == (0, 0), "it counts as nothing"
-        bench.who = dataclasses.replace(bench.who, allow_unpriced=False)
-        with pytest.raises(Refusal, match="claude-of-tomorrow is unknown") as refused:
-            await bench.reserve(bench.exchange(), Most(0, 1000), targets)
-        assert MODEL not in refused.value.error.message
+
+    on(address, work, daily_cap_usd=Decimal(1))
+
+
+def test_a_route_does_without_its_models_that_have_no_price(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        find, odd = Targets(environ={}).find, "anthropic:claude-of-tomorrow"
+        reserved = await bench.caps.reserve(
+            bench.exchange().arrival, Most(0, 1000), [find(odd), find(MODEL)]
+        )
+        assert reserved is not None
+        assert [target.model for target in reserved.targets] == [MODEL]
+        with pytest.raises(Refusal, match="the price of anthropic:claude-of-tomorrow is unknown"):
+            await bench.caps.reserve(bench.exchange().arrival, Most(0, 1000), [find(odd)])
 
     on(address, work, daily_cap_usd=Decimal(1))
 

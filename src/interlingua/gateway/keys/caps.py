@@ -483,8 +483,9 @@ class Caps:
     async def reserve(
         self, arrival: Arrival, most: Most, targets: Sequence[Target], *, shortens: bool = False
     ) -> Reservation | None:
-        """Reserves the most that the request may cost; targets whose budget is spent are left out.
-        Where `shortens`, the answer is as short as the caps need. `Refusal` with 429 or 403."""
+        """Reserves the most that the request may cost; targets whose budget is spent are left out,
+        and those without a price if the key may not use them. Where `shortens`, the answer is as
+        short as the caps need. `Refusal` with 429 or 403."""
         who = arrival.principal
         if not isinstance(who, KeyPrincipal) or not who.capped:
             return None
@@ -564,7 +565,10 @@ class Caps:
         if most.unbounded and counts and not who.allow_unbounded:
             raise _unbounded(arrival, most.unbounded)
         if limits and worst.unpriced and not who.allow_unpriced:
-            raise _unpriced(arrival, worst.unpriced)
+            priced = [each for each in targets if each.model not in worst.unpriced]
+            if not priced:
+                raise _unpriced(arrival, worst.unpriced)
+            return self._reservation(arrival, who, most, priced, now)
         reserve = Reserve(
             arrival.id,
             who.account_id,

@@ -38,6 +38,10 @@ class Pricer:
     """Costs by one table."""
 
     def __init__(self, table: PriceTable | None = None) -> None:
+        self.use(table)
+
+    def use(self, table: PriceTable | None) -> None:
+        """Price by this table from now on; None: by the package's."""
         self.table = table or bundled()
         self._known: dict[str, _Known | None] = {}
 
@@ -136,11 +140,16 @@ class Tariffs:
     """Prices of models as whole numbers, looked up once a day."""
 
     def __init__(self, table: PriceTable | None = None) -> None:
-        self.table = table or bundled()
-        self._pricer = Pricer(self.table)
+        self._pricer = Pricer()
+        self._outputs: dict[str, int] = {}
+        self.use(table)
+
+    def use(self, table: PriceTable | None) -> None:
+        """Price by this table from now on; None: by the package's."""
+        self._pricer.use(table)
+        self.table = self._pricer.table
         self._day = 0
         self._known: dict[str, tuple[_Tariff, ...] | None] = {}
-        self._outputs: dict[str, int] = {}
 
     def worst(
         self,
