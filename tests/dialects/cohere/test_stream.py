@@ -125,3 +125,15 @@ def test_free_text_of_a_tool_is_put_into_an_object() -> None:
     (again,) = il.fold(streams.read(DIALECT, written)).message.content
     assert isinstance(again, il.ToolUseBlock)
     assert again.input == {"input": "+a"}
+
+
+def test_text_that_waited_for_a_call_is_a_delta_where_none_follows() -> None:
+    """Clients look for text in `content-delta` alone."""
+    called = DIALECT.read_response(CALLING).message
+    plan = called.replace(content=called.content[:1])
+    writer = DIALECT.stream_writer()
+    frames = [frame for event in il.unfold(il.Response(plan)) for frame in writer.feed(event)]
+    data = [json.loads(frame.data) for frame in frames if frame.data.startswith("{")]
+    messages = [each.get("delta", {}).get("message", {}) for each in data]
+    contents = [message["content"] for message in messages if "content" in message]
+    assert contents == [[], {"type": "text", "text": ""}, {"text": "I look."}]

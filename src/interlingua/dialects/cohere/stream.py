@@ -109,7 +109,7 @@ class ForeignWriter(PieceWriter):
         frames: list[Frame] = []
         if not (self._items or self._calls or self._planned):
             for part in message.get("content") or ():
-                frames += [self._item(part), self._item_end()]
+                frames += [*self._whole_item(part), self._item_end()]
         remaining = [*self._cited]
         for citation in message.get("citations") or ():
             if citation in remaining:
@@ -169,6 +169,14 @@ class ForeignWriter(PieceWriter):
         message = {"message": {"content": part}}
         return _spell({"type": "content-start", "index": self._items - 1, "delta": message})
 
+    def _whole_item(self, part: Wire) -> list[Frame]:
+        """An item with its text as one piece: clients look for it there, not in the start."""
+        key = next((key for key in _KEYS if part.get(key)), None)
+        if key is None:
+            return [self._item(part)]
+        start, delta = self._item({**part, key: ""}), {"message": {"content": {key: part[key]}}}
+        return [start, _spell({"type": "content-delta", "index": self._items - 1, "delta": delta})]
+
     def _end(self, open_block: OpenBlock, block: Any) -> list[Frame]:
         """The rest that was not streamed in pieces, and the end."""
         frames: list[Frame] = []
@@ -196,7 +204,7 @@ class ForeignWriter(PieceWriter):
         _, content = write_parts((block,), NOTHING, QUIET)
         frames: list[Frame] = []
         for part in content:
-            frames.append(self._item(part))
+            frames += self._whole_item(part)
             if type(block) is TextBlock:
                 frames += self._cite_all(block, self._items - 1)
             frames.append(self._item_end())
