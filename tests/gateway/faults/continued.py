@@ -193,7 +193,7 @@ class Provider:
         self.asked += 1
         if self.asked == 1:
             return self.first
-        name = _dialect_at(request.url)
+        name = dialect_at(request.url)
         self.spoken.add(name)
         read = il.dialect(name).read_request(request.body)
         self.completed |= read.messages[-1].text.startswith(CALL)
@@ -211,7 +211,7 @@ class Provider:
         return Cut(data, "end")
 
 
-def _dialect_at(url: str) -> str:
+def dialect_at(url: str) -> str:
     paths = {"/chat/completions": "openai-chat", "/responses": "openai-responses"}
     paths |= {"/messages": "anthropic", "GenerateContent": "gemini", "/api/chat": "ollama"}
     paths |= {"/converse-stream": "bedrock", "/v2/chat": "cohere"}
@@ -222,8 +222,8 @@ def _dialect_at(url: str) -> str:
 class Sweep:
     """One gateway, and its provider."""
 
-    def __init__(self) -> None:
-        self.provider, self.noted = Provider(), Noted()
+    def __init__(self, provider: Provider | None = None) -> None:
+        self.provider, self.noted = provider or Provider(), Noted()
         self.expected: dict[tuple[str, str, bytes], Heard] = {}
         providers = {model.partition(":")[0] for model in ALL_BACKS.values()}
         keys = dict.fromkeys(sorted(providers), "k")
@@ -316,9 +316,10 @@ def is_allowed(case: Case, provider: Provider, got: Heard, ways: list[Heard]) ->
     part has to be as one of them has it. Of thinking a client has whole blocks of the first attempt
     that sent any: nobody goes on with half a thought, and later thoughts are on how to go on."""
     if case.how == "lies" and LIE in got.text:
-        # One that takes the beginning of its answer is believed; another only if nothing was sent.
+        # One that takes the beginning of its answer is believed; another only if nothing was sent
+        # that can be seen.
         before = got.text.removesuffix(LIE)
-        is_believed = provider.prefilled or not before
+        is_believed = provider.prefilled or not before.strip()
         return is_believed and not got.calls and ways[0].text.startswith(before)
     parts = [b.text for b in provider.whole.message.content if isinstance(b, il.ThinkingBlock)]
     has_stop = provider.whole.message.metadata.stop_reason is not None  # else they guess

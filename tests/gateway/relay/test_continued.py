@@ -16,6 +16,7 @@ import pytest
 
 import interlingua as il
 from interlingua.client.targets import Targets
+from interlingua.client.transport import HttpRequest, Limits
 from interlingua.gateway.config import ConfigError, load
 from interlingua.gateway.idempotency.replies import is_whole_stream
 from interlingua.gateway.relay.continued import anchor_of, tail_of
@@ -26,8 +27,12 @@ from tests.gateway.faults.continued import CALL as CALL_HEAD
 from tests.gateway.faults.continued import (
     HEAD,
     TEXT,
+    Provider,
     Sweep,
+    dialect_at,
     generated,
+    heard,
+    pieces,
     response_of,
     rest_of,
     written,
@@ -37,6 +42,8 @@ from tests.gateway.responses.running import asynchronous
 from tests.gateway.serving import OPENAI, Served, Upstream, key, served, settings_in
 
 CLAUDE = "anthropic:claude-sonnet-4-5"
+BLANK = "\n" * 9
+"""As long as a piece of what is `written`."""
 CALL = il.ToolUseBlock("call_1", "weather", {"city": "Vienna", "days": [1, 2, 3]})
 
 
@@ -221,6 +228,39 @@ def test_a_seam_that_a_new_beginning_would_fit_is_not_asked_for() -> None:
     assert long is not None
     assert (long.starts, long.again) == (("",), "It rains")
     assert tail_of(request, Sent(("a", "a"), True), target) is None
+
+
+@pytest.mark.parametrize("before", [BLANK, "", BLANK[:4]])
+def test_white_space_alone_is_not_shown_to_the_next_model(before: str) -> None:
+    """Providers refuse it as the beginning of an answer. A model that begins with it, too, or with
+    a word goes on."""
+
+    class Blank(Provider):
+        async def send(self, request: HttpRequest, limits: Limits) -> Any:
+            self.asked += 1
+            if self.asked == 1:
+                return self.first
+            name = dialect_at(request.url)
+            sent = il.dialect(name).read_request(request.body)
+            assert [message.text for message in sent.messages] == ["hi"]
+            return Cut(written(name, response_of(il.TextBlock(before + TEXT))), "end")
+
+    sweep = Sweep(Blank())
+    data = written("openai-chat", response_of(il.TextBlock(BLANK + TEXT)))
+    sweep.provider.first = Cut(data[: data.index(b"It rains")], "break")
+    _, told = asyncio.run(sweep.answer("openai-chat", "openai-chat"))
+    if before in (BLANK, ""):
+        assert heard("openai-chat", told).text == BLANK + TEXT
+    else:
+        assert has_error("openai-chat", told)
+        assert pieces("openai-chat", told) == BLANK
+
+
+def test_a_short_last_block_proves_no_seam() -> None:
+    target = Targets(environ={}).find(OPENAI)
+    request = il.Request((il.Message.user("hi"),))
+    assert tail_of(request, Sent(("The capital of Austria", ", "), True), target) is None
+    assert tail_of(request, Sent(("The capital of Austria", " is Vienna"), True), target)
 
 
 @pytest.mark.parametrize("how", ["end", "break"])

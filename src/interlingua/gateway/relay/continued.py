@@ -99,6 +99,9 @@ def tail_of(request: Request, sent: Sent, target: Target) -> Tail | None:
     if request.options.response_format is not None:
         # constrained output cannot begin in the middle: it has to come out the same once more
         return Tail(request, tuple(whole)) if whole else None
+    blank = "".join(texts)
+    if blank.isspace():  # no model takes that as its own: an answer from the beginning may follow
+        return Tail(request, (blank, ""))
     used = sum([len(text.encode()) for text in texts]) // BYTES_A_TOKEN
     profile = target.profile
     if profile is not None and profile.turns.prefill == "yes" and request.options.reasoning is None:
@@ -109,7 +112,10 @@ def tail_of(request: Request, sent: Sent, target: Target) -> Tail | None:
             again = texts[0][: _AGAIN[1]]
             return Tail(_shortened(_with_answer(request, before), used), (space,), again)
     anchor = anchor_of(texts[-1])
-    if anchor is None or (texts[1:] and "".join(texts).startswith(anchor)):
+    if anchor is None:
+        return None
+    is_short = len(anchor.strip()) < _AGAIN[0]
+    if texts[1:] and (is_short or "".join(texts).startswith(anchor)):
         return None  # a beginning could not be distinguished from a continuation
     asked = _with_answer(request, texts)
     words = Message.user(instruction().format(anchor))

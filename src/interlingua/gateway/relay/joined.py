@@ -146,7 +146,8 @@ class Sent(NamedTuple):
 
 class _Seam:
     """What the text of the next attempt has to begin with: one of `starts`, and not `again`, by
-    which one that begins anew is known."""
+    which one that begins anew is known. After white space (with `""` beside it) anything may
+    follow that does not begin with white space itself."""
 
     def __init__(self, starts: tuple[str, ...], again: str, is_open: bool) -> None:
         self._starts = starts
@@ -154,7 +155,7 @@ class _Seam:
         self._is_open = is_open
         self._text = ""
         self.length = 0
-        self.is_proved = "" in starts and not again
+        self.is_proved = starts == ("",) and not again
 
     def text(self, piece: str) -> str:
         """The part of a piece that is new; `SeamError` if the text begins with something else."""
@@ -165,13 +166,16 @@ class _Seam:
             if len(self._text) >= len(self._again):
                 raise SeamError
             return ""
-        for start in self._starts:
+        for start in filter(None, self._starts):
             if self._text.startswith(start):
                 self.is_proved, self.length = True, len(start)
                 return self._text[len(start) :]
-        if not any(start.startswith(self._text) for start in self._starts):
-            raise SeamError
-        return ""
+        if any(start.startswith(self._text) for start in self._starts):
+            return ""
+        if "" in self._starts and (len(self._starts) == 1 or not self._text[0].isspace()):
+            self.is_proved = True
+            return self._text
+        raise SeamError
 
     def settle(self) -> None:
         """No more text comes: what there is has to do."""
