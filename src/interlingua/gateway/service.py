@@ -129,7 +129,7 @@ class Service:
         parts: dict[str, Any],
         prices: PriceTable | None,
     ) -> Service:
-        telemetry = settings.telemetry
+        telemetry, days = settings.telemetry, settings.retention.answers or FOR_EVER
         models = [route.model for route in settings.routes.values()]
         metrics = Metrics(models, lambda: gateway.settings.routes) if telemetry.metrics else None
         losses = Losses(store if telemetry.trace else None, telemetry.loss_seconds)
@@ -147,9 +147,7 @@ class Service:
             "memory": Memory(store),
             "trace": tracer,
             "responses": Responses(store),
-            "idempotency": IdempotencyKeys(
-                store, hours=24 * (settings.retention.answers or FOR_EVER)
-            ),
+            "idempotency": IdempotencyKeys(store, hours=24 * days),
             "lessons": Lessons(learned_path()),
             "pricer": tracer.pricer,
         }

@@ -483,9 +483,8 @@ class Caps:
     async def reserve(
         self, arrival: Arrival, most: Most, targets: Sequence[Target], *, shortens: bool = False
     ) -> Reservation | None:
-        """Reserves the most that the request may cost; targets whose budget is spent are left out,
-        and those without a price if the key may not use them. Where `shortens`, the answer is as
-        short as the caps need. `Refusal` with 429 or 403."""
+        """Reserves the most that the request may cost, without targets that its budgets or prices
+        rule out; where `shortens`, of as short an answer as caps need. `Refusal`: 429 or 403."""
         who = arrival.principal
         if not isinstance(who, KeyPrincipal) or not who.capped:
             return None
