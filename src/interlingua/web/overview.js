@@ -306,12 +306,14 @@ function whatRuns(section, names, signal) {
     const busy = [...known.values()].filter((task) => task.status === "generating" || task.waiting);
     const lines = [...busy.map(runningTask), ...asked.requests.slice(0, MOST).map((row) => runningRequest(row, names))];
     const rest = asked.count - Math.min(asked.requests.length, MOST);
+    const held = section.contains(document.activeElement) ? document.activeElement?.getAttribute("href") : null;
     fill(
       section,
       h("h2", {}, "Running", lines.length ? h("span", { class: "size" }, count(busy.length + asked.count)) : null),
       lines.length ? h("ul", { class: "plain", "aria-label": "What is running" }, lines) : h("p", { class: "quiet" }, "No task and no request is running."),
       rest > 0 ? h("p", { class: "quiet" }, `and ${plural(rest, "request")} more`) : null,
     );
+    if (held) [...section.querySelectorAll("a")].find((each) => each.getAttribute("href") === held)?.focus();
   };
   draw();
   const hear = (name, data) => {

@@ -113,7 +113,9 @@ class Answers:
             r"/admin/audit": lambda: {"changes": self.each(CHANGE)},
             r"/admin/usage": lambda: {"keys": []},
             r"/convert": self.conversion,
-            r"/models": lambda: {"data": [{"id": f"x:{each}"} for each in said]},
+            r"/models": lambda: {
+                "data": [{"id": f"x:{each}", "aliases": said[:1]} for each in said]
+            },
             r"/v1/chat/completions": self.chunks,
             r"/transcripts": self.transcripts,
             r"/transcripts/[\w-]+/[\w-]+": self.transcript,
@@ -190,7 +192,9 @@ class Answers:
 
     def transcripts(self) -> Any:
         found = self._get("/transcripts?limit=1")
-        return {"transcripts": self.each(found["transcripts"][0]), "tools": self.said}
+        titles = {script: script for script in self.said}
+        rows = self.each(found["transcripts"][0])
+        return {"transcripts": rows, "tools": self.said, "titles": titles}
 
     def transcript(self) -> Any:
         """Each message once for each script."""

@@ -337,7 +337,7 @@ def _fallback_view(page: Any, room: Room) -> None:
 
 
 VIEWS: dict[str, Callable[[Any, Room], None]] = {
-    "overview": lambda page, room: _seen(page, "/", "Last failures"),
+    "overview": lambda page, room: _seen(page, "/", "needs approval"),
     "tasks": lambda page, room: _seen(page, "/#/tasks", "Notes of the release"),
     "task": _task_view,
     "sessions": lambda page, room: _seen(page, "/#/sessions", "Two days in Rome"),
