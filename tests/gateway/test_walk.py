@@ -223,6 +223,8 @@ async def _walk(gateway: Served, provider: Watched, token: str) -> None:
     assert {"fast", "smart"} <= set(names), "routes are listed"
     assert any(name.startswith("openai:") for name in names), "a provider with keys of its own"
     assert await ask("gpt-4.1-mini") == "openai:gpt-4.1-mini", "a wildcard"
+    _, told, _ = await gateway.ask("POST", CHAT, asked("hi", "smrt"), token)
+    assert "near: smart" in told["error"]["message"], "routes are among the nearest names"
     provider.keys.clear()
     for number in range(24):
         assert (await ask("smart", f"question {number}")) in ("openai:gpt-5", "azure:gpt-5")

@@ -58,7 +58,7 @@ from interlingua.gateway.shared.state import (
 from interlingua.gateway.upstream.transport import TenantTransport, Upstream
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.ids import Ulids
-from interlingua.profiles.names import AmbiguousModelError, UnknownModelError
+from interlingua.profiles.names import AmbiguousModelError, UnknownModelError, nearest
 from interlingua.providers.credentials import with_client_key
 from interlingua.providers.endpoint import speaks
 
@@ -277,8 +277,11 @@ class Gateway:
             try:
                 known = self._find(name, front)
             except (InterlinguaError, ValueError) as error:
-                is_named = isinstance(error, UnknownModelError)
-                text = str(error) if is_named else f"model {name[:200]!r}: {error}"
+                text = f"model {name[:200]!r}: {error}"
+                if isinstance(error, AmbiguousModelError):
+                    text = str(error)
+                elif isinstance(error, UnknownModelError):
+                    text = str(error.with_near(nearest(name, self.settings.routes)))
                 raise Refusal(404, ErrorKind.INVALID_REQUEST, text, "model_not_found") from None
             if len(self._routes) < MOST_ROUTES:
                 self._routes[name, front.dialect, front.provider] = known

@@ -11,7 +11,7 @@ meant: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `anthropic/claude-sonnet-
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -147,10 +147,16 @@ class UnknownModelError(InterlinguaError):
         self.model = model
         self.where = where
         self.near = near or []
+        self._hint = hint
         shown = model if len(model) <= LONGEST else f"{model[:LONGEST]}…"
         place = "" if where is None else f" in {where}"
         meant = f"; near: {', '.join(self.near)}" if self.near else ""
         super().__init__(f"unknown model {shown!r}{place}{meant}{hint}")
+
+    def with_near(self, names: Sequence[str]) -> UnknownModelError:
+        """The same with these names first among those that look like it."""
+        near = list(dict.fromkeys([*names, *self.near]))[:3]
+        return UnknownModelError(self.model, self.where, near, self._hint)
 
 
 class AmbiguousModelError(UnknownModelError):
