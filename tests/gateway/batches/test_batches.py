@@ -84,6 +84,30 @@ def test_a_batch_of_openais_is_run_by_models_of_any_dialect(tmp_path: Path) -> N
     run(tmp_path, work)
 
 
+def test_results_are_whole_answers_whatever_the_requests_ask_for(tmp_path: Path) -> None:
+    def client_side(url: str) -> None:
+        with openai_client(url) as client:
+            for path, more, shown in (
+                ("/v1/chat/completions", b'"messages":[{"role":"user","content":"hi"}]', "choices"),
+                ("/v1/responses", b'"input":"hi"', "output"),
+            ):
+                members = (b'"stream":true', b'"str\\u0065am":true', b'"background":true')
+                lines = [
+                    b'{"custom_id":"%d","method":"POST","url":"%s","body":{"model":"%s",%s,%s}}\n'
+                    % (number, path.encode(), OPENAI.encode(), more, member)
+                    for number, member in enumerate(members)
+                ]
+                batch = ended(client, begun(client, b"".join(lines), path))
+                rows = rows_of(client, batch.output_file_id)
+                assert len(rows) == len(members)
+                assert all("Answer" in str(row["response"]["body"][shown]) for row in rows.values())
+
+    async def work(provider: Upstream, gateway: Served) -> None:
+        await asyncio.to_thread(client_side, gateway.base)
+
+    run(tmp_path, work)
+
+
 def test_a_batch_that_is_shown_is_run_wherever_a_process_dies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -296,9 +296,7 @@ class BatchRun:
         scope["path"] = batch.endpoint
         scope["raw_path"] = batch.endpoint.encode()
         scope[PRINCIPAL] = replace(principal, in_batch=True)
-        body = bytes(item.body)
-        if b'"stream"' in body:
-            body = patched(body, {"stream": msgspec.UNSET, "stream_options": msgspec.UNSET})
+        body = patched(bytes(item.body), _LEFT_OUT)
         inner = _Inner(body, gone or self.cancelled)
         await batches.app(scope, inner.receive, inner.send)
         return inner.answer()
@@ -416,6 +414,10 @@ class _Usage(msgspec.Struct, frozen=True):
     def counts(self) -> dict[str, int]:
         read, made = self.input_tokens + self.prompt_tokens, self.output_tokens
         return {"input": read, "output": made + self.completion_tokens}
+
+
+_LEFT_OUT = dict.fromkeys(("stream", "stream_options", "background"), msgspec.UNSET)
+"""Members that ask for an answer now, or for none: a batch has whole answers."""
 
 
 class _Answer(msgspec.Struct):
