@@ -44,10 +44,9 @@ class SpelledTexts:
         """Parts of the wire whose `text` may be one of them."""
 
     def encode(self, wire: Any) -> bytes:
-        """The wire as JSON. The first time, texts that are still in their parts are not spelled
-        again: meanwhile their JSON stands there."""
-        parts, self.parts = self.parts, []
-        texts = [part.get("text") for part in parts]
+        """The wire as JSON. Texts that are still in their parts are not spelled again: meanwhile
+        their JSON is in the parts."""
+        parts, texts = self.parts, [part.get("text") for part in self.parts]
         known = self.known
         try:
             for part, text in zip(parts, texts, strict=True):
