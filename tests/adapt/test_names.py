@@ -74,3 +74,28 @@ def test_an_unknown_name_suggests_the_nearest() -> None:
 def test_a_format_that_is_no_name_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="a format is a name such as 'anthropic'; found an int"):
         format_named(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("host", ["mistral", "groq", "deepseek", "xai", "cerebras", "openrouter"])
+def test_a_tool_for_free_text_is_a_function_where_the_host_has_no_others(host: str) -> None:
+    call = {"id": "c", "type": "custom", "custom": {"name": "write", "input": "free"}}
+    body = {
+        "model": "gpt-5",
+        "messages": [
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": "ok"},
+        ],
+        "tools": [{"type": "custom", "custom": {"name": "write"}}],
+    }
+    written = il.convert(body, "openai-chat", host)
+    (tool,) = written.wire["tools"]
+    assert (tool["type"], tool["function"]["parameters"]["required"]) == ("function", ["input"])
+    (made,) = written.wire["messages"][1]["tool_calls"]
+    assert made["function"] == {"name": "write", "arguments": '{"input":"free"}'}
+    title = {"xai": "xAI", "deepseek": "DeepSeek", "openrouter": "OpenRouter"}
+    text = f"{title.get(host, host.title())} has no custom tools"
+    reasons = [loss.reason for loss in written.report.losses if "custom" in loss.code]
+    assert len(reasons) == 2
+    assert all(reason.endswith(text) for reason in reasons)
+    assert il.convert(body, "openai-chat", "azure").wire["tools"] == body["tools"]

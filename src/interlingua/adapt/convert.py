@@ -361,7 +361,8 @@ def plan(
         report = write(adapt(request, to)).report
     report = report.of_history() if alone else report
     found = None if request.model is None else _id_of(to, model or request.model)
-    return Plan(report.target, report.entries, places_in(messages), request, found)
+    places = places_in(messages)
+    return Plan(report.target, report.entries, places, request=request, model=found)
 
 
 def _id_of(target: WireTarget, model: str) -> str | None:

@@ -148,7 +148,7 @@ def adapt_remembered(
     """The adapted request of a history, and the memory of its written form; None if the written
     form of a message may depend on later ones."""
     name, facts = target.dialect.name, history.facts_for(request)
-    recorder = LoggingRecorder(name, request, Report(name))
+    recorder = LoggingRecorder(name, request, Report(name, service=target.service))
     turns = recorder.memory = history.turns_for((target.dialect, target.host), recorder, facts)
     if turns is None:
         return None

@@ -50,7 +50,7 @@ def adapt(
     facts = facts_of(request) if facts is None else facts
     name, profile, quick = target.dialect.name, target.profile, target.quick
     request = request if target.alias_of is None else request.replace(model=target.alias_of)
-    recorder = recorder or LossRecorder(name, request, Report(name))
+    recorder = recorder or LossRecorder(name, request, Report(name, service=target.service))
     if spelled is not None:
         recorder.spelled = spelled
     if target.remark is not None:

@@ -66,8 +66,12 @@ class WireTarget(msgspec.Struct, frozen=True, eq=False):
     least_letters: int | None = None
     """Letters of a prompt below which nothing is added for the cache; None: nothing ever is."""
 
+    service: str | None = None
+    """The host that sentences of the report name; derived from `host`."""
+
     def __post_init__(self) -> None:
-        profile = self.profile
+        profile, service = self.profile, getattr(self.host, "name", None)
+        force_setattr(self, "service", None if service == "openai" else service)
         quick = None if profile is None else quick_of(profile, self.dialect.name)
         force_setattr(self, "quick", quick)
         accepted = None if profile is None else profile.media.image

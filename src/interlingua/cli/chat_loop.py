@@ -183,7 +183,7 @@ async def show_request(question: Question, chat_options: ChatOptions, as_json: b
         price = "" if cost is None else f", {dollars(cost)} without the answer"
         screen.note(f"predicted: {request.ahead.text}{price}")
         for each in request.ahead.unknown:
-            screen.note(f"not known: {each}")
+            screen.note(f"unknown: {each}")
     if as_json:
         put_json(request.as_json())
     elif on_terminal():

@@ -119,6 +119,8 @@ class Report(msgspec.Struct, eq=False):
     """Losses and notes, in the order in which they were found."""
     source: Locator | None = None
     """Finds the places in the source on request."""
+    service: str | None = None
+    """The host of the dialect that sentences name; None for the dialect itself."""
 
     def located(self) -> list[Loss]:
         """The entries with their places in the source."""
@@ -155,7 +157,7 @@ class Report(msgspec.Struct, eq=False):
         has a severity, unless another one is passed."""
         code, text = "", reason
         if type(reason) is Reason:
-            code, text = reason.completed(self.target, path, block_type)
+            code, text = reason.completed(self.service or self.target, path, block_type)
             severity = severity or reason.severity
         self.entries.append(
             Loss(

@@ -341,7 +341,6 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
         "sent as a function with one text argument: {to} has no custom tools",
     ),
     "custom_tool_text_only": ("warning", "sent as text: a custom tool takes free text only"),
-    "custom_tool_unsupported": ("warning", "dropped: {to} has no custom tools"),
     "data_url_inlined": ("info", "sent as inline data"),
     "detail_unsupported": ("warning", "dropped: {to} has no detail level {detail!r}"),
     "developer_as_system": ("info", "sent as system: {to} has no developer role"),

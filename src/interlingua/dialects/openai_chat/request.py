@@ -11,6 +11,7 @@ from msgspec import UNSET
 from msgspec.structs import astuple
 
 from interlingua.dialects.kernel import fields
+from interlingua.dialects.kernel.calls import TEXT_SCHEMA
 from interlingua.dialects.kernel.errors import (
     ShapeError,
     optional,
@@ -168,12 +169,14 @@ _NO_MORE = astuple(ToolDefinition("a"))[3:]
 def write_tool(tool: ToolDefinition, to: WriteContext) -> Wire | None:
     if tool.executor == "provider" or tool.kind not in ("function", "custom"):
         return _write_server_tool(tool, to)
-    t, is_custom = to.t, tool.kind == "custom"
-    if is_custom and not (t.custom_tools or spelling_of(t.name, tool.raw).get("stood")):
-        to.recorder.lost(tool, None, because("custom_tool_unsupported"))
-        return None
-    wire = {"type": tool.kind} if tool.raw is None else {}
-    return _written(_table(tool.kind, t.deferred_tools), wire, tool, to)
+    t, kind = to.t, tool.kind
+    wire = {"type": kind} if tool.raw is None else {}
+    if kind == "custom" and not (t.custom_tools or spelling_of(t.name, tool.raw).get("stood")):
+        to.recorder.lost(tool, "kind", because("custom_tool_as_function"), kind="downgraded")
+        wire = _written(_table("function", t.deferred_tools), {"type": "function"}, tool, to)
+        wire["function"].setdefault("parameters", TEXT_SCHEMA)
+        return wire
+    return _written(_table(kind, t.deferred_tools), wire, tool, to)
 
 
 def _written(table: Table, wire: Wire, tool: ToolDefinition, to: WriteContext) -> Wire:

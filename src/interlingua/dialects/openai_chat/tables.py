@@ -52,6 +52,8 @@ class Host(NamedTuple):
     """The key that turns thinking on and off, where it is not done by the effort."""
     stream_usage: bool = False
     """Tells token counts in a stream only when asked with `stream_options`."""
+    custom_tools: bool = True
+    """Has tools that take free text; else they are written as functions with one text argument."""
     exact_limit_key: bool = False
     """Accepts no other key for the limit of output than its own, so that no other is written."""
     name: str | None = None
@@ -65,7 +67,7 @@ OPENAI_IDS = IdGrammar(r"[a-zA-Z0-9_.:|-]", 1, 40)
 LONG_IDS = IdGrammar(r"[a-zA-Z0-9_.:|-]", 1, 128)
 """Hosts that make longer ids themselves (DeepSeek 43, vLLM 46) take them back."""
 
-_OPEN = Host(max_tokens="max_tokens", developer=False, replay="own")
+_OPEN = Host(max_tokens="max_tokens", developer=False, replay="own", custom_tools=False)
 
 HOSTS: dict[str, Host] = {
     "openai": Host(OPENAI_IDS),
@@ -79,8 +81,9 @@ HOSTS: dict[str, Host] = {
         developer=False,
         thinking="content",
         replay="always",
+        custom_tools=False,
     ),
-    "groq": Host(LONG_IDS, user="user", thinking="reasoning", replay="always"),
+    "groq": Host(LONG_IDS, user="user", thinking="reasoning", replay="always", custom_tools=False),
     # Turns with tool calls without their reasoning_content are refused; on others it is ignored.
     "deepseek": Host(
         LONG_IDS,
@@ -90,13 +93,18 @@ HOSTS: dict[str, Host] = {
         thinking="reasoning_content",
         replay="calls",
         switch="thinking",
+        custom_tools=False,
     ),
-    "xai": Host(LONG_IDS, user="user", thinking="reasoning_content", replay="always"),
+    "xai": Host(
+        LONG_IDS, user="user", thinking="reasoning_content", replay="always", custom_tools=False
+    ),
     # Those of open models (docs.together.ai, docs.fireworks.ai, inference-docs.cerebras.ai,
     # docs.perplexity.ai, docs.ollama.com; read 2026-11-18).
     "together": _OPEN._replace(thinking="reasoning"),
     "fireworks": _OPEN._replace(thinking="reasoning_content"),
-    "cerebras": Host(user="user", developer=False, thinking="reasoning", replay="own"),
+    "cerebras": _OPEN._replace(
+        max_tokens="max_completion_tokens", user="user", thinking="reasoning"
+    ),
     "perplexity": _OPEN,
     "ollama": _OPEN,
 }
@@ -384,7 +392,7 @@ def at_host(t: Tables, host: Host) -> Tables:
     parts = t.parts
     if host.thinking == "content":
         parts = {**parts, "assistant": parts["assistant"] | {"thinking"}}
-    return replace(t, host=host, parts=parts)
+    return replace(t, host=host, parts=parts, custom_tools=t.custom_tools and host.custom_tools)
 
 
 USER_PARTS = frozenset({"text", "image_url", "input_audio", "file"})
