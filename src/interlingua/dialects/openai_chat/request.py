@@ -170,7 +170,7 @@ def write_tool(tool: ToolDefinition, to: WriteContext) -> Wire | None:
     if tool.executor == "provider" or tool.kind not in ("function", "custom"):
         return _write_server_tool(tool, to)
     t, kind = to.t, tool.kind
-    wire = {"type": kind} if tool.raw is None else {}
+    wire: Wire = {"type": kind} if tool.raw is None else {}
     if kind == "custom" and not (t.custom_tools or spelling_of(t.name, tool.raw).get("stood")):
         to.recorder.lost(tool, "kind", because("custom_tool_as_function"), kind="downgraded")
         wire = _written(_table("function", t.deferred_tools), {"type": "function"}, tool, to)
