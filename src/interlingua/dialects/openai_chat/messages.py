@@ -744,7 +744,8 @@ def _read_result(wire: _Result, reader: _Reader, spelled: SpelledTexts) -> Messa
     if not answered or not text or (text[0] == _MARK[0] and text.startswith(_MARK)):
         parsed = _decode(content)
         return reader.read({"role": "tool", "tool_call_id": answered, "content": parsed})
-    if len(text) >= _WORTHWHILE and not text.isascii():
+    # escaped letters would be longer than the letters
+    if len(text) >= _WORTHWHILE and not (text.isascii() or bytes(content).isascii()):
         spelled.texts.append(text)
         spelled.known[id(text)] = content
     return _result(answered, text)
