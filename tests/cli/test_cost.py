@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.cli.terminal import dollars
+from interlingua.cli.terminal import dollars, spent
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, Usage
 from interlingua.store.base import Store
@@ -150,6 +150,12 @@ def test_what_a_fork_copied_was_paid_for_once(store: Store) -> None:
 )
 def test_money_is_written_as_people_do(amount: str, text: str) -> None:
     assert dollars(Decimal(amount)) == text
+
+
+def test_a_sum_that_lacks_a_cost_says_so() -> None:
+    assert spent(Decimal("0.5"), lacks=0) == "$0.50"
+    assert spent(Decimal("0.5"), ("code_execution",)) == "$0.50 + ?"
+    assert spent(None, lacks=True) == spent(None, lacks=False) == "?"
 
 
 # Reprice

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
-from decimal import Decimal
 from difflib import get_close_matches
 from pathlib import Path
 from shutil import get_terminal_size
@@ -18,7 +17,7 @@ from interlingua.cli.chat import LONGEST_NAME, Talk, servers_path, short
 from interlingua.cli.chat_screen import Screen, one_line
 from interlingua.cli.export import HTML, JSONL, MARKDOWN, ExportOptions, pieces, targets
 from interlingua.cli.main import unknown
-from interlingua.cli.terminal import Column, dollars, plural, put, say, show_table
+from interlingua.cli.terminal import Column, dollars, plural, put, say, show_table, spent
 from interlingua.costs.cost import total
 from interlingua.errors import InterlinguaError
 from interlingua.model.losses import Report
@@ -97,15 +96,14 @@ def _sums(usages: list[Usage]) -> list[str]:
     def count(field: str) -> str:
         return f"{sum(getattr(usage, field) or 0 for usage in usages):,}"
 
-    costs = [usage.cost_usd for usage in usages]
-    known = [cost for cost in costs if cost is not None]
-    cost: Decimal | None = total(*known) if len(known) == len(costs) else None
+    costs = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
+    lacks = len(costs) < len(usages) or any(usage.unpriced for usage in usages)
     return [
         str(len(usages)),
         count("prompt_tokens"),
         count("cached_input_tokens"),
         count("output_tokens"),
-        dollars(cost),
+        spent(total(*costs) if costs else None, lacks),
     ]
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 import msgspec
 
 from interlingua.cli.main import shown
-from interlingua.cli.terminal import dollars, plural
+from interlingua.cli.terminal import plural, spent
 from interlingua.costs.cost import total
 from interlingua.model.blocks import (
     Block,
@@ -295,9 +295,10 @@ class Screen:
             return
         facts = [model, f"{_tokens(known, 'prompt_tokens')} in"]
         facts[-1] += f", {_tokens(known, 'output_tokens')} out"
-        costs = [usage.cost_usd for usage in known]
-        if all(cost is not None for cost in costs):
-            facts.append(dollars(total(*[cost for cost in costs if cost is not None])))
+        costs = [usage.cost_usd for usage in known if usage.cost_usd is not None]
+        if costs:
+            lacks = len(costs) < len(known) or any(usage.unpriced for usage in known)
+            facts.append(spent(total(*costs), lacks))
         took = sum(usage.latency_ms or 0 for usage in known)
         facts.append(f"{took / 1000:.1f} s")
         self.note(" · ".join(facts))

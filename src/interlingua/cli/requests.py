@@ -24,6 +24,7 @@ from interlingua.cli.terminal import (
     put_json,
     say,
     show_table,
+    spent,
 )
 from interlingua.costs.cost import cost_notes
 from interlingua.store.errors import NotFoundError, StoreError
@@ -176,7 +177,7 @@ def _cells(row: RequestRow, names: Names) -> list[str]:
         str(row.attempts) if row.attempts > 1 else "",
         f"{usage.prompt_tokens or 0:,}" if usage is not None and known else "",
         f"{usage.output_tokens or 0:,}" if usage is not None and known else "",
-        "" if usage is None else dollars(usage.cost_usd),
+        "" if usage is None else spent(usage.cost_usd, usage.unpriced),
         str(row.losses or ""),
         f"{row.duration_ms:,}",
     ]

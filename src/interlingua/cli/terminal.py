@@ -25,6 +25,7 @@ from interlingua.errors import MissingExtraError
 from interlingua.model.human import dollars as dollars
 from interlingua.model.human import minute as minute
 from interlingua.model.human import plural as plural
+from interlingua.model.human import spent as spent
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -31,7 +31,6 @@ from interlingua.cli.terminal import (
     Column,
     cell,
     complain,
-    dollars,
     minute,
     on_terminal,
     plural,
@@ -39,6 +38,7 @@ from interlingua.cli.terminal import (
     put,
     put_json,
     show_table,
+    spent,
 )
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
@@ -341,8 +341,7 @@ SHORT = 8
 def _cost(row: Row) -> str:
     if row.cost is None:
         return "?" if row.unpriced else ""
-    shown = dollars(round(row.cost, 4) if row.cost >= COARSE else row.cost)
-    return f"{shown} + ?" if row.unpriced else shown
+    return spent(round(row.cost, 4) if row.cost >= COARSE else row.cost, row.unpriced)
 
 
 COARSE = Decimal("0.01")

@@ -22,6 +22,11 @@ def dollars(amount: Decimal | None, places: int = 2) -> str:
     return f"{sign}${int(whole):,}.{rest.rstrip('0'):0<{places}}"
 
 
+def spent(amount: Decimal | None, lacks: object) -> str:
+    """A cost; `+ ?` follows where a part of it, or of several, is not known."""
+    return f"{dollars(amount)} + ?" if lacks and amount is not None else dollars(amount)
+
+
 def places_of(amounts: list[Decimal]) -> int:
     """Decimals with which all of these amounts can be written in one column."""
     return max((len(dollars(each).partition(".")[2]) for each in amounts), default=2)

@@ -4,7 +4,7 @@ import { ask, hasKey, Refused } from "./api.js";
 import { CAPS, inputs, keyInputs } from "./adminforms.js";
 import { formDialog, secret } from "./dialog.js";
 import { field, fill, h } from "./dom.js";
-import { ago, count, money, plural, when } from "./format.js";
+import { ago, count, money, plural, spent, when } from "./format.js";
 import { icon } from "./icons.js";
 import { caps, limitsOf } from "./keylist.js";
 import { badge, button, empty, head, iconButton, named, snippet } from "./parts.js";
@@ -129,7 +129,7 @@ class Admin {
       [badge(key.status, TONES[key.status]), h("span", { class: "quiet" }, `issued ${ago(key.created_at)}`)],
       owner.join(", ") || h("span", { class: "quiet" }, "nobody"),
       caps(key.caps) ?? h("span", { class: "quiet" }, "no cap"),
-      used ? [h("a", { href: `${address("requests")}?key=${encodeURIComponent(key.id)}` }, plural(used.requests, "request")), h("span", { class: "quiet" }, money(used.cost_usd))] : h("span", { class: "quiet" }, "none"),
+      used ? [h("a", { href: `${address("requests")}?key=${encodeURIComponent(key.id)}` }, plural(used.requests, "request")), h("span", { class: "quiet" }, spent(used))] : h("span", { class: "quiet" }, "none"),
       limitsOf(key) || h("span", { class: "quiet" }, "none"),
       h("div", { class: "actions" }, actions),
     ];

@@ -24,6 +24,13 @@ export function money(value, least = 2) {
   return `$${shortest.padEnd(shortest.indexOf(".") + 1 + least, "0")}`;
 }
 
+/** What one request cost, or several: `?` where no price is known, `+ ?` where a part has none. @param {any} spending */
+export function spent({ cost_usd: cost, unpriced }, least = 2) {
+  const lacks = Array.isArray(unpriced) ? unpriced.length : unpriced;
+  if (!lacks) return money(cost, least);
+  return Number(cost) ? `${money(cost, least)} + ?` : "?";
+}
+
 /** The decimals of a column of dollars, at most four. @param {(string | number | null | undefined)[]} values */
 export function decimals(values) {
   return Math.min(4, Math.max(2, ...values.map((value) => money(value).split(".")[1]?.length ?? 0)));

@@ -5,7 +5,7 @@ import { ask, follow } from "./api.js";
 import { bars, lines, share, spark } from "./charts.js";
 import { connectCard, firstRequest, models } from "./connect.js";
 import { fill, folded, h } from "./dom.js";
-import { ago, count, decimals, HOURS, money, percent, plural, took } from "./format.js";
+import { ago, count, decimals, HOURS, money, percent, plural, spent, took } from "./format.js";
 import { icon } from "./icons.js";
 import { badge, head, named as choiceOf, segments } from "./parts.js";
 import { address, remember, remembered } from "./route.js";
@@ -21,7 +21,7 @@ const COLOURED = 5; // names that have a colour of their own in a chart
 /** What the large chart can show: its title, the value of the window, the values of a period, and the
  *  name of a name's own series. */
 const METRICS = {
-  spend: { title: "Spend", value: (t) => money(t.cost_usd), parts: ["main"], of: (p) => [Number(p.cost_usd)], shown: (v) => money(v), by: "cost_usd" },
+  spend: { title: "Spend", value: (t) => spent(t), parts: ["main"], of: (p) => [Number(p.cost_usd)], shown: (v) => money(v), by: "cost_usd" },
   requests: { title: "Requests", value: (t) => count(t.requests), parts: ["ok", "failed"], of: (p) => [p.requests - p.failed, p.failed], shown: (v) => count(Math.round(v)), by: "requests" },
   tokens: { title: "Tokens", value: (t) => count(tokens(t)), parts: ["cached", "fresh", "output"], of: (p) => [p.cached_tokens, p.input_tokens + p.written_tokens, p.output_tokens], shown: (v) => count(Math.round(v)), by: "tokens" },
   errors: { title: "Errors", value: (t) => percent(t.failed, t.requests), parts: ["failed"], of: (p) => [p.failed], shown: (v) => count(v), by: "failed" },
@@ -38,7 +38,7 @@ function tokens(totals) {
 function below(name, stats, totals) {
   switch (name) {
     case "spend":
-      return totals.unpriced ? `${plural(totals.unpriced, "request")} without a price` : others(stats, (each) => money(each.cost_usd));
+      return totals.unpriced ? `${plural(totals.unpriced, "request")} without a price` : others(stats, (each) => spent(each));
     case "requests":
       return totals.fallbacks ? plural(totals.fallbacks, "fallback") : others(stats, (each) => count(each.requests));
     case "tokens":
@@ -246,7 +246,7 @@ function byKind(title, rows, metric, names, opened) {
   const far = new Set(["p50", "p95", "Tokens", "Cache", "Losses"]);
   const least = decimals(rows.map((row) => row.cost_usd));
   const line = (row) => {
-    const cells = [count(row.requests), percent(row.failed, row.requests), took(row.p50_ms), took(row.p95_ms), count(tokens(row)), percent(row.cache_share), count(row.losses), money(row.cost_usd, least)];
+    const cells = [count(row.requests), percent(row.failed, row.requests), took(row.p50_ms), took(row.p95_ms), count(tokens(row)), percent(row.cache_share), count(row.losses), spent(row, least)];
     return h(
       "tr",
       {},

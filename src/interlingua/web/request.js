@@ -3,7 +3,7 @@
 import { ask } from "./api.js";
 import { article } from "./blocks.js";
 import { fill, folded, h, s, shown } from "./dom.js";
-import { ago, count, money, plural, took, when } from "./format.js";
+import { ago, count, money, plural, spent, took, when } from "./format.js";
 import { icon } from "./icons.js";
 import { outline } from "./outline.js";
 import { badge, copyButton, head } from "./parts.js";
@@ -123,12 +123,13 @@ function usage(row) {
   };
   const counts = Object.entries(known).filter(([, [value]]) => value);
   const most = Math.max(...counts.map(([, [value]]) => value), 1);
-  const price = !row.usage ? "–" : used.cost_usd == null ? "Cost unknown" : money(used.cost_usd);
+  const price = !row.usage ? "–" : used.cost_usd == null ? "Cost unknown" : spent(used);
   return h(
     "section",
     { class: "card", "aria-label": "Tokens and cost" },
     h("h2", {}, "Tokens and cost"),
     h("p", { class: "figure" }, price),
+    used.unpriced ? h("p", { class: "callout warn" }, `Without ${used.unpriced.join(" and ")}, whose price is not known.`) : null,
     reported(used),
     counts.length ? h("ul", { class: "waterfall" }, counts.map((each) => measure(each, most))) : h("p", { class: "quiet" }, "No tokens were counted."),
     used.reasoning_tokens ? h("p", { class: "quiet" }, `${count(used.reasoning_tokens)} of the output are thinking.`) : null,

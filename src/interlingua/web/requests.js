@@ -3,7 +3,7 @@
 import { ask, askBlob, follow } from "./api.js";
 import { field, fill, h, wideField } from "./dom.js";
 import { save } from "./export.js";
-import { ago, clock, count, money, plural, took, when } from "./format.js";
+import { ago, clock, count, plural, spent, took, when } from "./format.js";
 import { keyList } from "./keylist.js";
 import { badge, button, empty, head, named } from "./parts.js";
 import { oneRequest } from "./request.js";
@@ -240,5 +240,5 @@ function tokens(usage) {
 
 function cost(usage) {
   if (!usage) return "";
-  return usage.cost_usd == null ? "unknown" : money(usage.cost_usd, 4);
+  return usage.cost_usd == null ? "unknown" : spent(usage, 4);
 }

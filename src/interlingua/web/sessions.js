@@ -4,7 +4,7 @@
 import { ask, askText } from "./api.js";
 import { field, fill, h, lit, wideField } from "./dom.js";
 import { exportPanel } from "./export.js";
-import { ago, money, plural, when } from "./format.js";
+import { ago, plural, spent, when } from "./format.js";
 import { icon } from "./icons.js";
 import { memorySource } from "./memory.js";
 import { badge, copyButton, empty, head, named, snippet } from "./parts.js";
@@ -156,7 +156,7 @@ async function inMessages(words, section, isWanted) {
 }
 
 function line(row, looked, titles) {
-  const isOther = !(row.source in OWN) && "unpriced" in row;
+  const isOther = !("turn_in_flight" in row);
   const id = isOther ? `${row.source}:${row.id}` : row.id;
   const words = [row.name, row.workspace_path, row.active_model ?? row.answered_by].filter(Boolean).join(" ").toLowerCase();
   const facts = [row.active_model ?? row.answered_by, row.workspace_path, row.parent_id ? "a branch" : null];
@@ -171,7 +171,7 @@ function line(row, looked, titles) {
     ),
     h("span", { class: "far" }, badge(titles[row.source] ?? row.source, isOther ? "accent" : null)),
     h("span", { class: "num far messages" }, plural(row.message_count, "message")),
-    h("span", { class: "num" }, row.cost_usd == null ? "" : money(row.cost_usd, 4)),
+    h("span", { class: "num" }, spent(row, 4)),
     h("span", { class: "num quiet", title: when(row.updated_at) }, ago(row.updated_at)),
     copyButton(() => resume(id, isOther), isOther ? "Copy the command that resumes it" : "Copy the command that continues it"),
   );

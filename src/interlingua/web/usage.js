@@ -1,7 +1,7 @@
 // Tokens and money of messages, one by one and by model.
 
 import { h } from "./dom.js";
-import { money, plural } from "./format.js";
+import { money, plural, spent } from "./format.js";
 
 const KINDS = {
   "fresh input": "input_tokens",
@@ -21,7 +21,7 @@ export function margin({ model, response_model: answered, usage, status }) {
     name ? h("span", { title: name }, name.replace(/^[\w-]+:/, "")) : null,
     known.input_tokens == null ? null : `${count(prompt)} in, ${count(known.output_tokens ?? 0)} out`,
     prompt && known.cached_input_tokens ? `${Math.round((100 * known.cached_input_tokens) / prompt)} % from cache` : null,
-    money(known.cost_usd),
+    spent(known),
     status && status !== "complete" ? status : null,
   ].filter(Boolean);
   return lines.length ? h("p", { class: "margin quiet" }, lines.map((line) => (typeof line === "string" ? h("span", {}, line) : line))) : null;

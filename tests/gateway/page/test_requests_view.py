@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.error
 import urllib.request
 from datetime import UTC, datetime, timedelta
@@ -219,3 +220,30 @@ def test_keys_and_caps_can_be_looked_at_by_who_may(browser: Any, tmp_path: Path)
             expect(keys.get_by_role("meter")).to_have_count(1)
             expect(keys.get_by_role("row").last).to_contain_text("60 requests a minute")
             context.close()
+
+
+def test_a_cost_that_lacks_a_price_is_marked(page: Any, place: Place) -> None:
+    def without_prices(route: Any) -> None:
+        told = route.fetch().json()
+        for row in told["models"]:
+            row.update(cost_usd="0", unpriced=row["requests"])
+        told["week"].update(cost_usd="0.02", unpriced=1)
+        route.fulfill(json=told)
+
+    def without_a_part(route: Any) -> None:
+        told = route.fetch().json()
+        told["usage"].update(cost_usd="0.02", unpriced=["code_execution"])
+        route.fulfill(json=told)
+
+    id = send(place, "hello")
+    page.route(re.compile(r"/stats\?"), without_prices)
+    page.get_by_role("navigation").get_by_role("link", name="Overview").click()
+    spend = page.get_by_role("row", name=ANTHROPIC).first.get_by_role("cell").last
+    expect(spend).to_have_text("?")
+    expect(page.get_by_role("main")).to_contain_text("$0.02 + ?")
+    page.route(f"**/requests/{id}", without_a_part)
+    opened(page)
+    rows(page).first.get_by_role("link").first.click()
+    card = page.get_by_role("region", name="Tokens and cost")
+    expect(card).to_contain_text("$0.02 + ?")
+    expect(card).to_contain_text("Without code_execution, whose price is not known.")

@@ -125,6 +125,7 @@ async def test_caching_is_summed_up(gateway: Served, home: Path) -> None:
         (shown,) = (await get(gateway, f"/sessions{query}"))["sessions"]
         assert (Decimal(shown["cost_usd"]) if query else shown.get("cost_usd")) == cost
         assert shown.get("answered_by") == ("nobody:knows" if query else None)
+        assert shown.get("unpriced") == (1 if query else None)
     assert [(bar["fresh"], bar["cached"]) for bar in told["prompts"]] == [
         (1, 0),
         (1, 1_000_000),

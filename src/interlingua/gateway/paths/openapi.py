@@ -75,7 +75,7 @@ _SCHEMAS: Json = {
         {
             "id workspace_path": _TEXT,
             "name active_model answered_by parent_id cost_usd": _MAYBE,
-            "message_count": _NUMBER,
+            "message_count unpriced": _NUMBER,
             "created_at updated_at": _TIME,
             "source": {"enum": ["chat", "gateway", "task"]},
             "turn_in_flight swap_queued": _FLAG,

@@ -276,20 +276,23 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
     sessions = [_session_json(row, _in_flight(service, row)) for row in found[:limit]]
     if flag(request.query_params, "costs"):
         for row, shown in zip(found, sessions, strict=False):
-            shown["cost_usd"], shown["answered_by"] = await _answers(service.store, row)
+            shown.update(await _answers(service.store, row))
     return answer({"sessions": sessions, "has_more": len(found) > limit})
 
 
-async def _answers(store: AsyncStore, row: SessionRow) -> tuple[str | None, str | None]:
-    """The cost of a session's answers, as far as they have a price, and the model of the last one;
-    None for long sessions."""
+async def _answers(store: AsyncStore, row: SessionRow) -> dict[str, Any]:
+    """The cost of a session's answers, as far as they have a price, how many lack one or a part of
+    it, and the model of the last one; nothing of long sessions."""
     if not 0 < row.message_count <= MOST_SUMMED:
-        return None, None
+        return {"cost_usd": None, "unpriced": 0, "answered_by": None}
     known = [each.metadata async for each in store.usages(session_id=row.id)]
-    usages = [each.usage for each in known if each.usage is not None]
+    usages = [each.usage for each in known if each.usage is not None and each.usage.is_known]
     costs = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
-    cost = f"{sum(costs):f}" if costs else None
-    return cost, known[-1].model if known else None
+    return {
+        "cost_usd": f"{sum(costs):f}" if costs else None,
+        "unpriced": sum([usage.cost_usd is None or bool(usage.unpriced) for usage in usages]),
+        "answered_by": known[-1].model if known else None,
+    }
 
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
