@@ -79,7 +79,7 @@ def apply_caching(
     if target.caching == "off":
         return _without_caching(request, facts, recorder)
     options = request.options
-    if facts.flags & CACHE or options.cache is not None or options.cache_mode == "explicit":
+    if _is_marked(facts, recorder) or options.cache_mode == "explicit":
         return request
     if target.origin == "key":
         return _with_key(request, target, recorder, owner)
@@ -88,6 +88,15 @@ def apply_caching(
         if marked is not None:
             return marked
     return _Marking(request, target, recorder).marked()
+
+
+def _is_marked(facts: Facts, recorder: LossRecorder) -> bool:
+    """Whether the client's request has a breakpoint, on a block or for all of it. The latter may
+    have become one on a block (`cache.whole`)."""
+    origin = recorder.origin
+    return bool(facts.flags & CACHE) or (
+        isinstance(origin, Request) and origin.options.cache is not None
+    )
 
 
 # -- keys -----------------------------------------------------------------------------------------
@@ -497,7 +506,7 @@ def _without_caching(request: Request, facts: Facts, recorder: LossRecorder) -> 
             recorder.lost(options, name, reason, severity="info")
         changes["options"] = options.replace(**dict.fromkeys(asked))
         recorder.alias(changes["options"], options)
-    if facts.flags & CACHE:
+    if _is_marked(facts, recorder):
 
         def bare(value: Any) -> Any:
             new, inner = value, getattr(value, "content", None)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from interlingua.adapt.adapted import Adapted
 from interlingua.adapt.caching import apply_caching
-from interlingua.adapt.facts import CACHE, Facts, facts_of
+from interlingua.adapt.facts import Facts, facts_of
 from interlingua.adapt.fit.fit import apply_rules, fits
 from interlingua.adapt.history.issuers import Recipient
 from interlingua.adapt.history.request_parts import NO_IMAGES
@@ -59,10 +59,7 @@ def adapt(
         request, facts = rewrite_history(request, facts, target, source, recorder)
     answer_adapter = None
     if quick is not None and profile is not None and not fits(request, quick, facts):
-        asked = request.options.cache
         request, answer_adapter = apply_rules(request, profile, recorder, facts)
-        if asked is not None and request.options.cache is None:
-            facts = replace(facts, flags=facts.flags | CACHE)  # a breakpoint stands in its place
     least = target.least_letters
     # JSON in canonical form may have blanks that the body has not, but never twice its letters.
     if least is not None and (size is None or 2 * size >= least):
