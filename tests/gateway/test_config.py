@@ -13,9 +13,25 @@ from hypothesis import strategies as st
 
 from interlingua.client.targets import askable
 from interlingua.gateway import config
-from interlingua.gateway.config import DEFAULT_MODEL, ConfigError, Problem, check, load, read, table
+from interlingua.gateway.config import (
+    DEFAULT_MODEL,
+    ConfigError,
+    Problem,
+    check,
+    load,
+    read,
+    table,
+    warnings,
+)
 from interlingua.gateway.server.worker import Overrides
-from interlingua.gateway.settings import Limits, Listen, RouteSettings, Settings, Telemetry
+from interlingua.gateway.settings import (
+    AlertSettings,
+    Limits,
+    Listen,
+    RouteSettings,
+    Settings,
+    Telemetry,
+)
 from interlingua.model.exchange import ErrorKind
 
 FILE = Path("/somewhere/gateway.toml")
@@ -183,6 +199,14 @@ def test_a_providers_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     file.write_text("[providers.x]\nnonsense = 1\n")
     (problem,) = check(Settings(providers_file=file))
     assert problem.place == "providers_file"
+
+
+def test_alerts_without_their_secret_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(alerts=AlertSettings("https://hooks.example", "env:SIGNS_ALERTS"))
+    monkeypatch.delenv("SIGNS_ALERTS", raising=False)
+    assert "SIGNS_ALERTS" in str(warnings(settings))
+    monkeypatch.setenv("SIGNS_ALERTS", "a secret")
+    assert warnings(settings) == warnings(Settings()) == []
 
 
 def test_the_command_line_comes_before_the_file(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def command(
 
 def _check(overrides: object) -> None:
     from interlingua.cli.terminal import Column, show_table
-    from interlingua.gateway.config import check, table
+    from interlingua.gateway.config import check, table, warnings
     from interlingua.gateway.server.worker import Overrides
 
     assert isinstance(overrides, Overrides)
@@ -91,6 +91,8 @@ def _check(overrides: object) -> None:
     click.echo(f"listens on {listen.host}:{listen.port}, {plural(listen.workers, 'worker')}")
     for problem in problems:
         click.echo(f"error: {problem}", err=True)
+    for problem in warnings(settings):
+        click.echo(f"warning: {problem}", err=True)
     columns = [
         Column("model", "cyan"),
         Column("target"),

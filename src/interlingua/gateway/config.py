@@ -422,6 +422,14 @@ def check(settings: Settings) -> list[Problem]:
     return problems
 
 
+def warnings(settings: Settings) -> list[Problem]:
+    """What is set and does nothing with the variables of this environment."""
+    variable = settings.alerts.secret.removeprefix("env:")
+    if not settings.alerts.url or os.environ.get(variable):
+        return []
+    return [Problem("alerts", f"none are sent until {variable} is set, which signs them")]
+
+
 def _target_problems(target: Target, first: Provider) -> list[str]:
     """The problems of a route's target whose first provider is known."""
     found, provider = [], target.provider
