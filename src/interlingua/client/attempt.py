@@ -136,7 +136,7 @@ Heard = Callable[[ErrorReply], None]
 """Called with an error reply as received."""
 
 
-class OpenReply(NamedTuple):
+class OpenReply(msgspec.Struct, frozen=True, eq=False):
     """A reply of success whose body is still to come."""
 
     reply: Reply

@@ -322,7 +322,8 @@ class Targets:
         """The request for a wire, with who is asking on it. `path` is one beside those of the
         dialect."""
         provider, body = target.provider, encode(wire) if body is None else body
-        which = (target.model, target.own_access, path or target.dialect.name, kind, stream)
+        access = target.own_access if target.deployment else ()
+        which = (target.model, access, path or target.dialect.name, kind, stream)
         known_request = self._ready.get(which)
         if known_request is not None:
             return HttpRequest(

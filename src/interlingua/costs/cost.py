@@ -197,6 +197,8 @@ def with_runs(message: Message) -> Usage | None:
             runs[kind] = runs.get(kind, 0) + 1
     if metadata.provider_raw is not None:
         runs |= _grounded(metadata)
+    if not runs:
+        return usage
     if metadata.protocol == "anthropic":
         runs = {kind: number for kind, number in runs.items() if kind not in _CLAUDE_COUNTS}
     known = usage.tool_uses or {}

@@ -285,7 +285,7 @@ class PriceTable:
     def priced_as(self, model: str, answered_by: str | None) -> str:
         """The model that an answer is priced by: the one that answered, where the one that was
         asked has no price, such as a router."""
-        if answered_by is None or model in self:
+        if answered_by is None or model in self.entries or model in self:
             return model
         other = f"{model.partition(':')[0]}:{answered_by}"
         return other if other in self else model

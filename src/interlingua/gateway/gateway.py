@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import coroutine
 from typing import NamedTuple
 
 import msgspec
@@ -175,6 +176,12 @@ CROWDED = 8
 """Requests under way from which on they take their steps together."""
 
 
+@coroutine
+def next_round() -> Iterator[None]:
+    """Go on in the next round of the event loop, as `asyncio.sleep(0)` does in more steps."""
+    yield
+
+
 class Gateway:
     """Parts that are not given do nothing: no keys, no caps, no memory, no trace."""
 
@@ -219,11 +226,6 @@ class Gateway:
         self._routes: dict[tuple[str, str, str], Route] = {}
         self._pools: dict[str, PoolState] = {}
         self._askers: dict[tuple[str | None, bool], Asker] = {}
-
-    @property
-    def is_crowded(self) -> bool:
-        """Whether so many requests are under way that they take their steps together."""
-        return len(self.under_way) >= CROWDED
 
     async def close(self) -> None:
         """Writes everything that waits; the store is closed by its owner."""

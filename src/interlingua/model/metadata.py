@@ -196,12 +196,14 @@ class Usage(Value, frozen=True):
         """The same without counts that cannot be true: fractions, negative ones, and those above
         `MOST_TOKENS`. The same object where all of them can."""
         wrong: list[str] = []
-        for name, count in zip(_COUNTS, _counts(self), strict=True):
+        for index, count in enumerate(_counts(self)):
             if count is not None and not (type(count) is int and 0 <= count <= MOST_TOKENS):
-                wrong.append(name)
-        for name, counts in zip(BREAKDOWNS, _breakdowns(self), strict=True):
-            if counts and not all(0 <= number <= MOST_TOKENS for number in counts.values()):
-                wrong.append(name)
+                wrong.append(_COUNTS[index])
+        breakdowns = _breakdowns(self)
+        if breakdowns != _NO_BREAKDOWNS:
+            for name, counts in zip(BREAKDOWNS, breakdowns, strict=True):
+                if counts and not all(0 <= number <= MOST_TOKENS for number in counts.values()):
+                    wrong.append(name)
         return self.replace(**dict.fromkeys(wrong)) if wrong else self
 
 
@@ -215,6 +217,7 @@ _COUNTS = (
 BREAKDOWNS = ("tool_uses", "cache_writes", "input_modalities", "output_modalities")
 """Fields of `Usage` that are counts by name."""
 _counts, _breakdowns = attrgetter(*_COUNTS), attrgetter(*BREAKDOWNS)
+_NO_BREAKDOWNS = (None,) * len(BREAKDOWNS)
 
 
 def add_breakdowns(usages: Sequence[Usage]) -> dict[str, Any]:

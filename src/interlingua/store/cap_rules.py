@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any, Literal, NamedTuple
 
+import msgspec
+
 Scope = Literal["key", "user", "team", "model", "tag", "end_user"]
 Span = Literal["day", "week", "month"]
 Window = Literal[Span, "minute", "now"]
@@ -33,7 +35,7 @@ class Limit(NamedTuple):
     weekly: int | None = None
 
 
-class Reserve(NamedTuple):
+class Reserve(msgspec.Struct, frozen=True):
     """A request for a reservation: its highest cost, and its caps."""
 
     id: str

@@ -277,7 +277,8 @@ class Quotas(Work):
             over = books.admit(reserve)
             overs.append(over)
             if isinstance(over, Granted):
-                begun[id] = _entry_values(holder, reserve._replace(amount=over.amount))
+                granted = msgspec.structs.replace(reserve, amount=over.amount)
+                begun[id] = _entry_values(holder, granted)
             elif not isinstance(over, Over):
                 begun[id] = _entry_values(holder, reserve)
         yield from self._write_books(books)

@@ -177,10 +177,13 @@ def _summed(paid: Sequence[Sequence[Any]]) -> dict[tuple[str, int, str], list[in
     for at, front, *names, fresh, output, cached, written, reasoning, cost, more in paid:
         if more is not None and "cost" in more:
             return None
-        used = (fresh, output, cached, written, reasoning, cost, more)
-        if front == SESSIONS or used.count(None) == len(used):
+        used = (cost, fresh, output, cached, written, reasoning, more)
+        if front == SESSIONS or (cost is None and used.count(None) == len(used)):
             continue
-        sums = groups.setdefault((at // DAY * DAY, *names), [0, 0, 0, 0, NOTHING])
+        place = (at // DAY * DAY, *names)
+        sums = groups.get(place)
+        if sums is None:
+            sums = groups[place] = [0, 0, 0, 0, NOTHING]
         sums[0] += 1
         sums[1] += cost is None or (more is not None and more.startswith(_PARTLY))
         sums[2] += (fresh or 0) + (cached or 0) + (written or 0)

@@ -104,7 +104,7 @@ class RequestStats(Work):
             if row.id not in there:
                 there.add(row.id)
                 new.append(row)
-                _add_to(alike, _counted(row), counts_of(row))
+                _count(alike, row)
         sums: dict[Place, list[int]] = {}
         for counted, counts in alike.items():  # mostly a few, of many requests
             add_counts(sums, counted, counts)
@@ -140,33 +140,47 @@ class RequestStats(Work):
             yield Step(self._sql(_ADD), values, many=True)
 
 
-class _Counted(NamedTuple):
-    """The fields that decide where a request counts: its hour, bucket and names."""
-
-    hour: int
-    bucket: int
-    model: str | None
-    asked: str | None
-    key_id: str | None
-    team_id: str | None
-    tenant: str | None
+_Counted = tuple[int, int, str | None, str | None, str | None, str | None, str | None]
+"""The fields that decide where a request counts: its hour, its bucket, its model as it is and as it
+was asked for, its key, its team and its tenant."""
 
 
 def _counted(row: RequestRow) -> _Counted:
     at, bucket = micros(row.at), bisect_right(BOUNDS, row.duration_ms)
     names = (row.model, row.asked, row.key_id, row.team_id, row.tenant)
-    return _Counted(at - at % HOUR, bucket, *names)
+    return (at - at % HOUR, bucket, *names)
+
+
+def _count(alike: dict[_Counted, list[int]], row: RequestRow) -> None:
+    """Add the values of a request to each of `COUNTS` of those that count where it does."""
+    counted = _counted(row)
+    sums = alike.get(counted)
+    if sums is None:
+        sums = alike[counted] = [0] * len(COUNTS)
+    sums[0] += 1
+    if row.error is not None:
+        sums[1] += 1
+    if row.attempts > 1:
+        sums[2] += 1
+    if row.losses > 0:
+        sums[3] += 1
+        sums[4] += row.losses
+    usage = row.usage
+    if usage is not None:
+        unpriced, cost = _money(usage)
+        sums[5] += unpriced
+        sums[6] += usage.input_tokens or 0
+        sums[7] += usage.cached_input_tokens or 0
+        sums[8] += usage.cache_creation_input_tokens or 0
+        sums[9] += usage.output_tokens or 0
+        sums[10] += cost
 
 
 def add_counts(sums: dict[Place, list[int]], counted: _Counted, counts: Sequence[int]) -> None:
     """Add counts of requests under everything that they count under."""
     for place in _places(counted):
-        _add_to(sums, place, counts)
-
-
-def _add_to(sums: dict[Any, list[int]], place: Any, counts: Sequence[int]) -> None:
-    there = sums.get(place)
-    sums[place] = list(counts) if there is None else [*map(int.__add__, there, counts)]
+        there = sums.get(place)
+        sums[place] = list(counts) if there is None else [*map(int.__add__, there, counts)]
 
 
 def _places(counted: _Counted) -> Iterator[Place]:
@@ -184,18 +198,6 @@ def _places(counted: _Counted) -> Iterator[Place]:
             yield Place(EVERYONE, kind, period, name, bucket)
             if tenant is not None:
                 yield Place(tenant, kind, period, name, bucket)
-
-
-def counts_of(row: RequestRow) -> tuple[int, ...]:
-    """The values that a request adds to each of `COUNTS`."""
-    usage = row.usage or Usage()
-    failed, fallback = int(row.error is not None), int(row.attempts > 1)
-    unpriced, cost = _money(row.usage)
-    return (
-        *(1, failed, fallback, int(row.losses > 0), row.losses, unpriced),
-        *(usage.input_tokens or 0, usage.cached_input_tokens or 0),
-        *(usage.cache_creation_input_tokens or 0, usage.output_tokens or 0, cost),
-    )
 
 
 def _money(usage: Usage | None) -> tuple[int, int]:

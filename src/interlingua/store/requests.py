@@ -109,7 +109,7 @@ _PARTS = {"usage": Part(_USAGE, _usage_columns, _usage)}
 REQUESTS = Table("requests", RequestRow, names=_NAMES, parts=_PARTS)
 LISTED = Table("requests", RequestRow, names=_NAMES, parts=_PARTS, without=("tries", "report"))
 """The columns of requests in a list."""
-_SEQ = REQUESTS.columns.index("seq")
+_SEQ, _EVENT_SEQ = REQUESTS.columns.index("seq"), EVENTS.columns.index("seq")
 _paid = itemgetter(*map(REQUESTS.columns.index, PAID))
 
 
@@ -191,9 +191,9 @@ class Trace(Work):
         """Appends events (of a bus, or rows) to the trace; returns the rows with their `seq`.
         Stored ones keep their place. `ended_turn` is the session and the turn that they end, as
         in `end_turn`."""
-        events = [EventRow.of(event) for event in events]
-        numbered: dict[int, EventRow] = {}
-        new: list[EventRow] = []
+        events = [each if type(each) is EventRow else EventRow.of(each) for each in events]
+        numbers = [0] * len(events)
+        new: list[list[Any]] = []
         by_session: dict[str, list[int]] = {}
         for index, event in enumerate(events):
             by_session.setdefault(event.session_id, []).append(index)
@@ -205,18 +205,21 @@ class Trace(Work):
             there = dict((yield Step(self.sql.events_there, (session_id, first))))
             last = (yield Step(self.sql.last_event, (session_id,)))[0][0]
             for index in indexes:
-                known = there.get(events[index].id)
+                event = events[index]
+                known = there.get(event.id)
                 if known is None:
                     last += 1
-                    there[events[index].id] = last
-                numbered[index] = msgspec.structs.replace(events[index], seq=known or last)
-                if known is None:
-                    new.append(numbered[index])
+                    known = there[event.id] = last
+                    stored = EVENTS.values(event)
+                    stored[_EVENT_SEQ] = known
+                    new.append(stored)
+                numbers[index] = known
         if new:
-            yield Step(self.sql.add_event, [EVENTS.values(event) for event in new], many=True)
+            yield Step(self.sql.add_event, new, many=True)
         if ended_turn is not None:
             yield Step(self.sql.let_go, ended_turn)
-        return [numbered[index] for index in range(len(events))]
+        both = zip(events, numbers, strict=True)
+        return [msgspec.structs.replace(event, seq=number) for event, number in both]
 
     def events(
         self, session_id: str, after: int = 0, limit: int = 1000, types: Sequence[str] = ()

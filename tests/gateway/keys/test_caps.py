@@ -24,6 +24,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from msgspec.structs import replace
 
 from interlingua.client.targets import Target, Targets
 from interlingua.costs.table import PriceTable
@@ -734,7 +735,7 @@ class Law(RuleBasedStateMachine):
         assert isinstance(granted, Granted)
         assert 0 <= granted.amount <= most
         self.asked.append(asked.id)
-        return (asked._replace(amount=granted.amount, block=None),)
+        return (replace(asked, amount=granted.amount, block=None),)
 
     @rule(target=open, some=consumes(open), share=st.floats(0, 1), most=st.integers(0, 60))
     def account(self, some: tuple[Reserve, ...], share: float, most: int) -> Any:
@@ -743,13 +744,13 @@ class Law(RuleBasedStateMachine):
             return some
         spent = int(some[0].amount * share)
         settles = [Settle(some[0].id, spent, 0, self.limits)]
-        asked = some[0]._replace(id=ULIDS.new(), amount=some[0].amount - spent, block=most)
+        asked = replace(some[0], id=ULIDS.new(), amount=some[0].amount - spent, block=most)
         first = self.store.settle_and_reserve(self.holder, [asked], settles)[0][0]
         again = self.store.settle_and_reserve(self.holder, [asked], settles)[0][0]
         assert isinstance(first, Granted)
         assert again == first
         self.asked.append(asked.id)
-        return (asked._replace(amount=first.amount, block=None),)
+        return (replace(asked, amount=first.amount, block=None),)
 
     @rule(some=consumes(open), share=st.floats(0, 1), times=st.integers(1, 2))
     def end(self, some: tuple[Reserve, ...], share: float, times: int) -> None:

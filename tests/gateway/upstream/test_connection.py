@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from interlingua.client.transport import HttpRequest, Limits, TooLarge, TransportError
 from interlingua.client.transport_errors import UNPACKED, Unpacker
-from interlingua.gateway.upstream.transport import Upstream
+from interlingua.gateway.upstream.transport import Slots, Upstream
 
 SHORT = Limits(connect=2, first_byte=2, idle=2, total=5)
 PLAIN = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
@@ -320,6 +320,23 @@ def test_a_request_that_is_cancelled_gives_back_its_place(monkeypatch: pytest.Mo
 
     assert run(provider, work) == b"hello"
     assert provider.connections == 2
+
+
+def test_a_place_that_comes_to_one_who_was_just_cancelled_goes_to_the_next() -> None:
+    async def work() -> None:
+        slots = Slots(0)
+        first, second, third = [asyncio.ensure_future(slots.wait()) for _ in range(3)]
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.sleep(0)
+        slots.release()
+        second.cancel()
+        await third
+        assert (first.cancelled(), second.cancelled(), slots.free) == (True, True, 0)
+        slots.release()
+        assert slots.free == 1
+
+    asyncio.run(work())
 
 
 def test_a_request_waits_for_its_turn_no_longer_than_for_a_connection(

@@ -169,8 +169,7 @@ class NativeBatch:
         target = inbound.route.targets[0]
         if target.provider.batches is None or inbound.route.pool is not None:
             raise HandOverError(f"{target.provider.key} has no batches")
-        upward = await prepare(gateway, exchange, inbound, target, {})
-        prepared = upward.prepared
+        prepared, _ = await prepare(gateway, exchange, inbound, target, {})
         if file_ids(prepared.http.body):
             raise HandOverError("it names files, whose owner is looked up for each request")
         paths = prepared.target.provider.dialects[prepared.target.dialect.name]

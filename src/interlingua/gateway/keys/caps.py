@@ -15,7 +15,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from interlingua.client.targets import Target
 from interlingua.costs.cost import is_usual, unpriced_parts
@@ -374,7 +377,7 @@ class Block:
         like = self._like
         settles = [Settle(self._row, cost, 0, like.limits)] if self._row else []
         row = f"blk_{_IDS.new()}" if amount or more else ""
-        new = like._replace(id=row, amount=amount, tokens=0, block=more)
+        new = replace(like, id=row, amount=amount, tokens=0, block=more)
         reserves = [new] if row else []
         while True:
             try:
@@ -417,6 +420,7 @@ logger = logging.getLogger(__name__)
 PATIENCE = 90.0
 """Seconds of silence after which a process counts as dead, and its blocks are returned."""
 _MAX_REPORTED = 1000
+_NOW = partial(datetime.now, UTC)
 LEAST_OUTPUT = 256
 """Output tokens below which an answer is not shortened to fit a cap, but refused."""
 SETTLING = 2
@@ -430,7 +434,7 @@ _Limits = tuple[tuple[Limit, ...], str]
 """Limits on a day, for which there may be a block."""
 
 
-class Reservation(NamedTuple):
+class Reservation(msgspec.Struct, eq=False):
     """The reservation of a request."""
 
     reserved: Reserve
@@ -463,7 +467,7 @@ class Caps:
         table: PriceTable | None = None,
         emit: Emit | None = None,
         patience: float = PATIENCE,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime] = _NOW,
     ) -> None:
         self.tariffs = Tariffs(table)
         self.holder = f"gw_{Ulids().new()}"
@@ -492,14 +496,14 @@ class Caps:
             return None
         now, shortened = self._now(), None
         for _ in range(_MOST_TRIES):
-            tried = self._reservation(arrival, who, most, targets, now)
-            block = None if tried.by_model else self._block(who, tried.reserved)
-            if block is not None and block.take(tried.reserved.amount):
-                return tried._replace(shortened_to=shortened, block=block)
+            tried = self._reservation(arrival, who, most, targets, now, shortened)
+            if tried.block is not None and tried.block.take(tried.reserved.amount):
+                return tried
+            tried.block = None
             reply = await self._set_aside(arrival, tried.reserved)
             if not isinstance(reply, Over):
-                rates = _rates(arrival, who, reply, now)
-                return tried._replace(rate_headers=rates, shortened_to=shortened)
+                tried.rate_headers = _rates(arrival, who, reply, now)
+                return tried
             if await self._given_back(reply.owner_id):
                 continue
             if others := _others(tried, reply):
@@ -553,7 +557,9 @@ class Caps:
         most: Most,
         targets: Sequence[Target],
         now: datetime,
+        shortened: int | None,
     ) -> Reservation:
+        """What is to be reserved, and the block that may have it already."""
         worst = NO_COST
         if not most.is_nothing:
             worst = self.tariffs.worst(targets, most.input, most.output, now, most.answers)
@@ -567,7 +573,7 @@ class Caps:
             priced = [each for each in targets if each.model not in worst.unpriced]
             if not priced:
                 raise _unpriced(arrival, worst.unpriced)
-            return self._reservation(arrival, who, most, priced, now)
+            return self._reservation(arrival, who, most, priced, now, shortened)
         reserve = Reserve(
             arrival.id,
             who.account_id,
@@ -580,8 +586,9 @@ class Caps:
             who.tokens_per_minute,
             who.concurrent,
         )
-        unbounded = bool(most.unbounded)
-        return Reservation(reserve, worst, targets, unbounded, by_model=by_model)
+        block = None if by_model else self._block(who, reserve)
+        which = (reserve, worst, targets, bool(most.unbounded), (), shortened, by_model, block)
+        return Reservation(*which)
 
     def _block(self, who: KeyPrincipal, reserve: Reserve) -> Block | None:
         """The block of these limits, if there is one. Limits that many requests have get one."""
@@ -706,7 +713,8 @@ class Caps:
     def _spent(self, exchange: Exchange, reservation: Reservation) -> tuple[int, int]:
         """Picodollars and tokens. A request that failed before any output costs nothing. If it
         broke off or reports no usage, the prompt is charged, and the part of the answer that
-        arrived or can have been generated in that time."""
+        arrived or can have been generated in that time. For an impossible count, the reservation is
+        charged instead."""
         arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
         usage, model = outcome.usage, decision.target.model if decision.target else ""
         amount = reservation.amount_of(model)
@@ -715,7 +723,9 @@ class Caps:
             return 0, 0
         if usage is None and outcome.error is None and reservation.is_unbounded:
             return amount, reservation.reserved.tokens
-        if usage is not None and not self._believes(usage, model, exchange, reservation):
+        loops = UNBOUNDED_LOOPS if reservation.is_unbounded else LOOPS
+        if usage is not None and not self.tariffs.credible(model, usage, reservation.worst, loops):
+            logger.error("usage_implausible", extra={"request": arrival.id, "model": model})
             return amount, reservation.reserved.tokens
         if usage is None or outcome.error is not None or usage.output_tokens is None:
             usage = self._guessed(usage, exchange, reservation.worst)
@@ -742,16 +752,6 @@ class Caps:
             extra = {"request": exchange.arrival.id, "model": model, "unpriced": [*lacks]}
             logger.warning("cost_incomplete", extra=extra)
         return bool(lacks)
-
-    def _believes(
-        self, usage: Usage, model: str, exchange: Exchange, reservation: Reservation
-    ) -> bool:
-        """For an impossible count, the reservation is charged instead."""
-        loops = UNBOUNDED_LOOPS if reservation.is_unbounded else LOOPS
-        if self.tariffs.credible(model, usage, reservation.worst, loops):
-            return True
-        logger.error("usage_implausible", extra={"request": exchange.arrival.id, "model": model})
-        return False
 
     def _guessed(self, usage: Usage | None, exchange: Exchange, worst: Worst) -> Usage:
         made = int(exchange.arrival.elapsed_ms() / 1000 * TOKENS_A_SECOND) + 1

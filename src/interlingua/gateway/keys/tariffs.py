@@ -9,6 +9,8 @@ from decimal import Decimal
 from math import ceil
 from typing import NamedTuple
 
+import msgspec
+
 from interlingua.client.targets import Target
 from interlingua.costs.cost import EXACT, cost_of, is_usual
 from interlingua.costs.table import PriceTable, Rates, bundled
@@ -113,7 +115,7 @@ _MODELS = 1000
 _A_MILLION = 1_000_000
 
 
-class Worst(NamedTuple):
+class Worst(msgspec.Struct, frozen=True):
     """The worst case of a request: its cost, and the tokens of prompt and answer."""
 
     cost: int
@@ -201,10 +203,10 @@ class Tariffs:
     def credible(self, model: str, usage: Usage, worst: Worst, loops: int = LOOPS) -> bool:
         """Whether the reported usage is possible. A count beyond the model's limits is not
         believed: it would lock its owner out for the rest of a window."""
-        prompt = max(window(model), worst.input_tokens)
-        answer = max(self._output(model, None), worst.output_tokens)
-        claimed = (usage.prompt_tokens or 0, usage.output_tokens or 0)
-        return claimed[0] <= prompt * loops and claimed[1] <= answer * loops
+        prompt, answer = usage.prompt_tokens or 0, usage.output_tokens or 0
+        if prompt > worst.input_tokens * loops and prompt > window(model) * loops:
+            return False
+        return answer <= worst.output_tokens * loops or answer <= self._output(model, None) * loops
 
     def _output(self, model: str, most: int | None) -> int:
         of_model = self._outputs.get(model)

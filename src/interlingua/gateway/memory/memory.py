@@ -110,7 +110,10 @@ class Memory:
         raw = _asked_for(target)
         if raw is not None:
             request = request.replace(raw={**(request.raw or {}), target.dialect.name: dict(raw)})
-        if not any(message.role is Role.ASSISTANT for message in messages):
+        for message in messages:
+            if message.role is Role.ASSISTANT:
+                break
+        else:
             return Recall(request, place, messages, conversation)
         before = None if conversation is None else conversation.recalled
         looked_up = LookedUp.after(before, place, messages)
@@ -244,8 +247,10 @@ def _is_plain(response: Response) -> bool:
     """Whether an answer is nothing but text, which every client carries."""
     if response.alternatives:
         return False
-    content: Any = response.message.content
-    return all(type(block) is TextBlock and block.signature is None for block in content)
+    for block in response.message.content:
+        if type(block) is not TextBlock or block.signature is not None:
+            return False
+    return True
 
 
 class Recent:

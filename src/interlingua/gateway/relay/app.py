@@ -10,11 +10,12 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from interlingua.client.errors import CallError
 from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.gateway import CROWDED, Gateway, next_round
 from interlingua.gateway.idempotency.keys import KEY, IdempotentRequest
 from interlingua.gateway.memory.content import Recorder
 from interlingua.gateway.relay.completions import Completion, CompletionSend
@@ -71,6 +72,8 @@ class _Client(msgspec.Struct, eq=False):
     send: Send
     idempotent: IdempotentRequest | None = None
     recorder: Recorder | None = None
+    direct: DirectClient | None = None
+    """Takes a whole answer at once; None where it is changed or recorded on its way."""
     holds_place: bool = False
     """Whether it counts among the open requests of its key."""
 
@@ -79,6 +82,7 @@ class _Client(msgspec.Struct, eq=False):
     ) -> bool:
         """Whether a stored answer was replayed; otherwise the answer is recorded from now on, for
         repeats or for the content log."""
+        self.direct = None
         if gateway.content is not None and exchange.arrival.principal.log_content_days is not None:
             self.recorder = Recorder(gateway.content, exchange, body, self.send)
             self.send = self.recorder.send
@@ -175,7 +179,7 @@ class App:
             if client.idempotent is not None or client.recorder is not None:
                 client.end()
             try:
-                if exchange.arrival.principal.capped:
+                if outcome.reservation is not None or outcome.replaced:
                     self.gateway.caps.settle_soon(exchange)
             finally:
                 self.gateway.trace.finished(exchange)
@@ -185,32 +189,32 @@ class App:
         headers, query = dict(scope["headers"]), scope["query_string"]
         principal = scope.get(PRINCIPAL) or await gateway.keys.find(token_of(headers, query))
         if principal is not ANONYMOUS:
-            exchange.arrival = exchange.arrival.by(principal)
+            exchange.arrival = replace(exchange.arrival, principal=principal)
             gateway.open_requests.take(principal, found.front.dialect)
             client.holds_place = True
         if gateway.targets.client_keys:
             exchange.arrival = with_own_key(exchange.arrival, scope)
-        direct: DirectClient | None = scope.get(DIRECT_CLIENT)
+        client.direct = direct = scope.get(DIRECT_CLIENT)
         body = None if direct is None else direct.body()
         if body is None:
             body = await self._body(headers, client.receive, direct)
         elif len(body) > gateway.settings.limits.body:
             raise too_long(gateway.settings.limits.body)
         if found.front.wrapping is not None:
-            direct, (found, body, headers) = None, opened(found, body, headers)
+            client.direct, (found, body, headers) = None, opened(found, body, headers)
         if found.action in _OTHERS:
             await self._other(exchange, found, body, headers, client)
             return
+        if len(gateway.under_way) >= CROWDED:
+            await next_round()
         if found.action == "complete":
-            direct, inbound = None, self._as_chat(exchange, found, body, headers, client)
+            inbound = self._as_chat(exchange, found, body, headers, client)
         else:
             inbound = parse_inbound(gateway, exchange, found, body, headers)
-        if KEY in headers or principal.log_content_days is not None:
-            direct = None  # the answer is recorded on its way
-            if await client.is_replayed(gateway, exchange, headers, body):
-                return
+        is_recorded = KEY in headers or principal.log_content_days is not None
+        if is_recorded and await client.is_replayed(gateway, exchange, headers, body):
+            return
         if preparation is not None and (found.action == "compact" or preparation.concerns(inbound)):
-            direct = None
             if (prepared := await self._prepared(preparation, exchange, inbound, client)) is None:
                 return
             inbound = prepared
@@ -218,7 +222,7 @@ class App:
             raise Refusal(404, ErrorKind.INVALID_REQUEST, "no such endpoint", "not_found")
         if found.front.stored is not None:
             inbound = await with_history(gateway, exchange.arrival, inbound, found.front.stored)
-        await with_client(scope, client.receive, self._work(exchange, inbound, client, direct))
+        await with_client(scope, client.receive, self._work(exchange, inbound, client))
 
     def _as_chat(
         self,
@@ -230,7 +234,7 @@ class App:
     ) -> Inbound:
         """A request for a completion as one for chat; its answer goes the same way back."""
         completion = Completion(body)
-        client.send = CompletionSend(completion, client.send)
+        client.direct, client.send = None, CompletionSend(completion, client.send)
         inbound = parse_inbound(self.gateway, exchange, found, completion.body, headers)
         report = completion.report
         if inbound.changes is not None:
@@ -271,6 +275,7 @@ class App:
         self, preparation: Preparation, exchange: Exchange, inbound: Inbound, client: _Client
     ) -> Inbound | None:
         """The request as it goes on; None if it is answered."""
+        client.direct = None
         done: list[Inbound | None] = []
 
         async def work() -> None:
@@ -316,33 +321,33 @@ class App:
                 408, ErrorKind.INVALID_REQUEST, "timed out waiting for the request body"
             ) from None
 
-    async def _work(
-        self, exchange: Exchange, inbound: Inbound, client: _Client, direct: DirectClient | None
-    ) -> None:
+    async def _work(self, exchange: Exchange, inbound: Inbound, client: _Client) -> None:
         """Caps may take a moment, and nothing is asked for a client that leaves in it.
 
-        Where many requests are under way, those that are read in one round of the event loop are
-        written in the next one, sent in a third one, and answered together as well: what one of
-        them needs for a step is in the processor's caches for all of them."""
+        Where many requests are under way, they take each step together, in a round of the event
+        loop of its own (being let in, reading, adapting, sending, reading the answer, writing it,
+        settling, answering): what one needs for a step is in the processor's caches for all."""
         if exchange.arrival.principal.capped:
             inbound = await reserve(self.gateway, exchange, inbound)
         if exchange.arrival.stream:
             await self._stream(exchange, inbound, client)
         else:
-            if self.gateway.is_crowded:
-                await asyncio.sleep(0)
+            if len(self.gateway.under_way) >= CROWDED:
+                await next_round()
             answer = await relay(self.gateway, exchange, inbound)
             if inbound.route.settings.overflow == COMPACT:
                 shorter = await self._shorter(exchange, inbound, client)
                 if shorter is not None:
-                    direct, answer = None, await relay(self.gateway, exchange, shorter)
+                    client.direct, answer = None, await relay(self.gateway, exchange, shorter)
             if answer.status == 200:
                 exchange.outcome.error = None  # one that was cut is an answer as well
-            if self.gateway.is_crowded:
-                await asyncio.sleep(0)
+            if len(self.gateway.under_way) >= CROWDED:
+                await next_round()
             if exchange.arrival.principal.capped:
                 await self.gateway.caps.settle(exchange)
-            if direct is None or not direct.answer(*answer):
+            if len(self.gateway.under_way) >= CROWDED:
+                await next_round()
+            if client.direct is None or not client.direct.answer(*answer):
                 await _plain(client.send, answer)
 
     async def _shorter(

@@ -17,6 +17,8 @@ DOWN = frozenset({"retry-after", "retry-after-ms", "openai-processing-ms"})
 
 def forwarded(headers: Mapping[bytes, bytes], front: Front) -> dict[str, str]:
     """The client's headers that go to a provider of its own dialect."""
+    if front.headers_up.isdisjoint(headers):
+        return {}
     return {
         name.decode("latin-1"): headers[name].decode("latin-1")
         for name in front.headers_up

@@ -204,14 +204,10 @@ def parse_inbound(
             body, request, conversation = _read_unique(gateway, principal, match, body)
     if request is None and route.common_dialect != dialect:
         request, conversation = _read(gateway, principal, match, body)
-    inbound = Inbound(
-        *(match, match.front, body, headers, envelope, route, request),
-        most=most,
-        respelled=body is not whole,
-        ours=match.front.wrapping is not None and not match.front.wrapping.passes,
-        fetches_media=route.fetch_media if fetches is None else fetches,
-        conversation=conversation,
-    )
+    ours = match.front.wrapping is not None and not match.front.wrapping.passes
+    fetches = route.fetch_media if fetches is None else fetches
+    first = (match, match.front, body, headers, envelope, route, request)  # names take longer
+    inbound = Inbound(*first, ours, most, body is not whole, None, fetches, conversation)
     if principal.limits_answers or route.limits_answers:
         return _limited(inbound, principal)
     return inbound
@@ -266,13 +262,16 @@ def read_request(match: Match, body: bytes) -> Request:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
 
 
+_NOTHING = Most(0, 0)
+
+
 async def reserve(
     gateway: Gateway, exchange: Exchange, inbound: Inbound, may_shorten: bool = True
 ) -> Inbound:
     """Reserves the most that the request may cost, if that is bounded. A request without a limit of
     its own is given the one that the caps leave room for."""
     route, dialect = inbound.route, inbound.front.dialect
-    targets, most = route.targets, Most(0, 0)
+    targets, most = route.targets, _NOTHING
     if exchange.arrival.principal.metered:
         most = inbound.most or most
         if inbound.ours or inbound.most is None:

@@ -8,7 +8,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,10 +21,9 @@ from interlingua.client.errors import CallError, CallTimeoutError, RateLimitErro
 from interlingua.client.fetching import InlinedRequest, MediaCache
 from interlingua.client.retry import DEPLOYMENT_LIMIT, Clock, with_retries
 from interlingua.client.targets import Prepared, Target
-from interlingua.client.transport import HttpRequest
 from interlingua.costs.comparing import LEAST, ComparedPrompt, SentTurns, merged
 from interlingua.errors import LossError, WriteError
-from interlingua.gateway.gateway import CLIENT, Gateway, Route
+from interlingua.gateway.gateway import CLIENT, CROWDED, Gateway, Route, next_round
 from interlingua.gateway.keys.tariffs import BYTES_A_TOKEN
 from interlingua.gateway.pools import COOLING, Member, Pool
 from interlingua.gateway.relay.headers import client_body, client_headers, forwarded
@@ -91,7 +90,7 @@ def with_route(
     retry, fallback_on, tried_once = settings.retry, settings.fallback_on, frozenset[str]()
     if retries is not None:
         retry = msgspec.structs.replace(retry, max_retries=retries)
-    if route.settings.larger:
+    if route.settings.overflow is not None and route.settings.larger:
         fallback_on |= {ErrorKind.CONTEXT_OVERFLOW}
     if call.stream and call.deadline is not None:
         once = _begun_in_time(once)
@@ -199,12 +198,8 @@ async def _take(
 _NO_REQUEST = Request()
 
 
-class Upward(NamedTuple):
-    """A request to be sent, and what was remembered for it."""
-
-    prepared: Prepared
-    recall: Recall | None = None
-    """None where nothing of the answer has to be remembered."""
+Upward = tuple[Prepared, Recall | None]
+"""A request to be sent, and what was remembered for it; None where nothing of the answer is."""
 
 
 async def prepare(
@@ -245,7 +240,7 @@ async def prepare(
         extra = forwarded(inbound.headers, inbound.front)
     if gateway.trace.spans is not None or b"traceparent" in inbound.headers:
         extra |= gateway.trace.headers(exchange, inbound.headers)
-    return Upward(prepared.with_headers(extra) if extra else prepared, recall)
+    return (prepared.with_headers(extra) if extra else prepared), recall
 
 
 def _compared(
@@ -394,6 +389,8 @@ async def translated(
     request = inbound.request or read_request(inbound.match, inbound.body)
     require_convertible(request, inbound.conversation)
     recall = await gateway.memory.put_back(request, arrival, target, inbound.conversation)
+    if len(gateway.under_way) >= CROWDED:
+        await next_round()
     request, inlined = recall.request, None
     if inbound.fetches_media:
         target = gateway.targets.for_request(target, request)
@@ -414,7 +411,7 @@ async def translated(
         inlined.tell(prepared.report)
     if clean is not None:
         prepared = clean.prepared(prepared, redaction)
-    return Upward(prepared, recall)
+    return prepared, recall
 
 
 def untouched(
@@ -441,8 +438,7 @@ def untouched(
         }
     if changes or (arrival.principal.limited and repeats_field(body)):
         body = patched(inbound.members or body, changes)
-    address = gateway.targets.address(target, {}, "request", arrival.stream)
-    http = HttpRequest(address.url, address.headers, body, address.secrets)
+    http = gateway.targets.address(target, {}, "request", arrival.stream, body)
     return Prepared(target, http, Report(target.dialect.name))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 
 import msgspec
@@ -18,7 +17,7 @@ from interlingua.client.retry import Clock
 from interlingua.client.targets import LOCAL, Prepared, Target
 from interlingua.costs.cost import with_runs
 from interlingua.dialects.front import Front, Wire
-from interlingua.gateway.gateway import CLIENT, Gateway
+from interlingua.gateway.gateway import CLIENT, CROWDED, Gateway, next_round
 from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, note_owner, patched
 from interlingua.gateway.relay.passthrough import peek_usage
@@ -56,11 +55,13 @@ async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpA
         raw.clear()
         target = inbound.route.target(model)
         prepared, recall = await prepare(gateway, exchange, inbound, target, fetched)
-        if gateway.is_crowded:
-            await asyncio.sleep(0)
+        if len(gateway.under_way) >= CROWDED:
+            await next_round()
         opened = await send(gateway, exchange, inbound, prepared, clock, False, raw)
         body = await opened.body(gateway.settings.limits.answer)
         exchange.outcome.upstream_id = opened.request_id
+        if len(gateway.under_way) >= CROWDED:
+            await next_round()
         answer = await answer_of(gateway, exchange, inbound, opened, body, recall)
         if may_be_cut(inbound, prepared.target) and is_cut(body):
             cut.append(answer)
@@ -105,8 +106,7 @@ async def answer_of(
         return _passed_on(exchange, inbound, opened, body)
     response = opened.read(body)
     metadata = response.message.metadata
-    if principal.metered:
-        exchange.outcome.heard = len(body)
+    exchange.outcome.heard = len(body)
     exchange.outcome.cache = metadata.cache_diagnosis
     exchange.outcome.answered_by = metadata.response_model
     used, id = (with_runs(response.message), metadata.stop_reason), metadata.response_id
@@ -118,6 +118,8 @@ async def answer_of(
         note_owner(gateway, arrival, target, response, inbound.route.pool)
     if same:
         return _passed_on(exchange, inbound, opened, body)
+    if len(gateway.under_way) >= CROWDED:
+        await next_round()
     if recall is not None:
         await gateway.memory.keep(response, arrival, recall)
     if metadata.input_transformations:

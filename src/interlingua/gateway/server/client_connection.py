@@ -288,7 +288,7 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         cycle: Any = self.cycle
         direct = None if cycle is None else cycle.scope.get(DIRECT_CLIENT)
-        if direct is None or not direct.comes(body):
+        if direct is None or direct.waiting is None or not direct.comes(body):
             HttpToolsProtocol.on_body(self, body)
         if self._ending is not None:
             self._thrown += len(body)
@@ -300,7 +300,8 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
             self._stop_ending()
         HttpToolsProtocol.on_message_complete(self)
         cycle: Any = self.cycle
-        if cycle is not None and (direct := cycle.scope.get(DIRECT_CLIENT)) is not None:
+        direct = None if cycle is None else cycle.scope.get(DIRECT_CLIENT)
+        if direct is not None and direct.waiting is not None:
             direct.ends()
 
     def _stop_ending(self) -> None:

@@ -215,7 +215,7 @@ class Exchange(msgspec.Struct):
     outcome: Outcome = msgspec.field(default_factory=Outcome)
 
 
-class Recall(NamedTuple):
+class Recall(msgspec.Struct, frozen=True, eq=False):
     """A request with what was remembered of its conversation, and where its answer is remembered
     in turn."""
 

@@ -140,6 +140,8 @@ class Metrics:
         series = self._series.get((arrival.front, model, status, asked, team))
         if series is None:
             series = self._new_series(exchange)
+        if not series.requests:
+            self._changed.add(series)
         series.requests += 1
         series.seconds(elapsed_ms / 1000)
         if outcome.first_byte_ms is not None:
@@ -148,14 +150,13 @@ class Metrics:
             series.losses += len(decision.report.losses)
             if any(loss.rule == LEARNED for loss in decision.report.entries):
                 self.repairs.labels(series.provider).inc()
-        if outcome.attempts > 1 or (outcome.error is not None and outcome.attempts):
+        if len(outcome.tries) > 1 or (outcome.error is not None and outcome.tries):
             self._failed(outcome)
         usage = outcome.usage
         if usage is not None:
             series.used(usage)
         if cost is not None:
             series.cost += float(cost)
-        self._changed.add(series)
 
     def _failed(self, outcome: Outcome) -> None:
         """Every try that failed, also where a later one did not; and an answer that broke off."""
@@ -308,8 +309,8 @@ SILENCE = 300.0
 MOST_CALLS = 1000
 """Calls of one provider that are looked at."""
 _FAILURES = frozenset({ErrorKind.SERVER_ERROR, ErrorKind.NETWORK})
-_OF_KEYS = frozenset({ErrorKind.AUTH, ErrorKind.RATE_LIMIT})
-"""Failures that are about the key that was sent: the client's own ones do not count."""
+_WITH_KEYS = _FAILURES | {ErrorKind.AUTH, ErrorKind.RATE_LIMIT}
+"""With failures that are about the key that was sent: the client's own ones do not count."""
 
 
 class DegradedProviders:
@@ -326,10 +327,12 @@ class DegradedProviders:
         now, worst = self._clock(), None
         target = exchange.decision.target
         by_client = target is not None and target.provider.credentials == CLIENT
-        failures = _FAILURES if by_client else _FAILURES | _OF_KEYS
+        failures = _FAILURES if by_client else _WITH_KEYS
         for each in exchange.outcome.tries:
             provider, failed = each.model.partition(":")[0], each.kind in failures
-            calls = self._calls.setdefault(provider, deque(maxlen=MOST_CALLS))
+            calls = self._calls.get(provider)
+            if calls is None:
+                calls = self._calls[provider] = deque(maxlen=MOST_CALLS)
             calls.append((now, failed))
             while calls[0][0] < now - WINDOW:
                 calls.popleft()

@@ -194,15 +194,12 @@ def was_cut(exchange: Exchange) -> bool:
 def completed(exchange: Exchange, cost: Decimal | None, version: str | None) -> dict[str, Any]:
     """The payload of `llm.call_completed`."""
     outcome = exchange.outcome
-    usage = outcome.usage
-    fields: dict[str, Any] = {
-        **_common(exchange),
-        "input_tokens": 0 if usage is None else usage.input_tokens or 0,
-        "output_tokens": 0 if usage is None else usage.output_tokens or 0,
-        "cost_usd": None if cost is None else f"{cost:f}",
-        "pricing_version": None if cost is None else version,
-        "stop_reason": (outcome.stop_reason or StopReason.OTHER).value,
-    }
+    usage, fields = outcome.usage, _common(exchange)
+    fields["input_tokens"] = 0 if usage is None else usage.input_tokens or 0
+    fields["output_tokens"] = 0 if usage is None else usage.output_tokens or 0
+    fields["cost_usd"] = None if cost is None else f"{cost:f}"
+    fields["pricing_version"] = None if cost is None else version
+    fields["stop_reason"] = str(outcome.stop_reason or StopReason.OTHER)
     if usage is not None and usage.cached_input_tokens:
         fields["cached_input_tokens"] = usage.cached_input_tokens
     if usage is not None and usage.cache_creation_input_tokens:
@@ -226,7 +223,7 @@ def _common(exchange: Exchange) -> dict[str, Any]:
     arrival, decision = exchange.arrival, exchange.decision
     target, principal = decision.target, arrival.principal
     assert target is not None
-    fields = {
+    fields: dict[str, Any] = {
         "model": target.model[:LONGEST],
         "provider": target.provider.key,
         "request_id": arrival.id,
@@ -251,7 +248,7 @@ def event_row(type: str, exchange: Exchange, elapsed: float, payload: dict[str, 
     if report is not None and report.entries and is_reported(report):
         whose = arrival.id
         payload["losses"] = report_of(exchange)
-    at = arrival.at + timedelta(milliseconds=elapsed)
+    at = arrival.at + timedelta(0, 0, round(elapsed * 1000))
     # A request has one event: its id is new enough for both.
     id = arrival.id.removeprefix("req_")
     return EventRow(id, whose, type, at, *_LABELS[type], payload)
@@ -305,12 +302,12 @@ def request_row(
         arrival.stream,
         None if outcome.error is None else outcome.error.value,
         outcome.code,
-        None if stop is None else stop.value,
-        outcome.attempts,
+        None if stop is None else str(stop),
+        len(outcome.tries),
         None if first is None else round(first),
         _usage(outcome.usage, cost, None if target is None else target.model, prices),
         losses,
-        _tries(exchange),
+        () if len(outcome.tries) == 1 and outcome.error is None else _tries(exchange),
         report_of(exchange) if with_report and report is not None and is_reported(report) else None,
         None if outcome.cache is None else msgspec.to_builtins(outcome.cache),
     )
@@ -321,11 +318,8 @@ MOST_TRIES = 20
 
 
 def _tries(exchange: Exchange) -> tuple[dict[str, Any], ...]:
-    """The outcome of each attempt, if that is more than the request's own."""
-    outcome = exchange.outcome
-    if len(outcome.tries) == 1 and outcome.error is None:
-        return ()
-    return tuple([msgspec.to_builtins(each) for each in outcome.tries[:MOST_TRIES]])
+    """The outcome of each attempt."""
+    return tuple([msgspec.to_builtins(each) for each in exchange.outcome.tries[:MOST_TRIES]])
 
 
 def _name(model: str | None) -> str | None:

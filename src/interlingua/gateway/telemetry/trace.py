@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -154,16 +154,10 @@ HOLDER = "trace"
 """The name under which the store is probed after it refused a row."""
 
 
-class Note(NamedTuple):
-    exchange: Exchange
-    elapsed_ms: float
-
-
-class Record(NamedTuple):
-    """The data to store about one occurrence."""
-
-    event: EventRow | None
-    request: RequestRow | None = None
+Note = tuple[Exchange, float]
+"""A request that is over, and the milliseconds that it took."""
+Record = tuple[EventRow | None, RequestRow | None]
+"""The data to store about one occurrence."""
 
 
 class Minute:
@@ -235,7 +229,7 @@ class Tracer:
             self.losses.places.add(exchange)
         elif exchange.decision.source is not None:
             exchange.decision = replace(exchange.decision, source=None)
-        self._notes.append(Note(exchange, (time.perf_counter() - exchange.arrival.began) * 1000))
+        self._notes.append((exchange, (time.perf_counter() - exchange.arrival.began) * 1000))
         if self._task is None:
             self._wake()
 
@@ -251,7 +245,7 @@ class Tracer:
         if len(self._rows) >= self._capacity:
             self._drop(1)
             return
-        self._rows.append(Record(gateway_event(type, payload)))
+        self._rows.append((gateway_event(type, payload), None))
         self._wake()
 
     @property
@@ -323,7 +317,7 @@ class Tracer:
         while self._notes:
             if self.losses is not None and len(self.losses.places):
                 # It still waits if this is cancelled.
-                await self.losses.locate(self._notes[0].exchange.arrival.id)
+                await self.losses.locate(self._notes[0][0].arrival.id)
             note = self._notes.popleft()
             try:
                 self._tell(note)
@@ -341,8 +335,10 @@ class Tracer:
     def _tell(self, note: Note) -> None:
         exchange, elapsed = note
         outcome = exchange.outcome
-        self._require_plausible(exchange)
-        cost = self._cost(exchange)
+        cost = outcome.cost
+        if cost is None and outcome.usage is not None:  # only of plausible counts there is a cost
+            self._require_plausible(exchange)
+            cost = self._cost(exchange)
         if self._metrics is not None:
             self._metrics.finished(exchange, elapsed, cost)
         if self.spans is not None:
@@ -357,7 +353,7 @@ class Tracer:
             route = None if self._metrics is None else self._metrics.route_of(exchange)
             self.emit("provider.degraded", replace(degraded, route=route))
         event = self._event(exchange, elapsed, cost)
-        if event is None and not outcome.attempts and not self._refused.take():
+        if event is None and not outcome.tries and not self._refused.take():
             self._leave_out()
             return
         prices = self.pricer.table
@@ -365,7 +361,7 @@ class Tracer:
         if len(self._rows) >= self._capacity:
             self._rows.popleft()
             self._drop(1)
-        self._rows.append(Record(event, request))
+        self._rows.append((event, request))
 
     def _require_plausible(self, exchange: Exchange) -> None:
         """Counts that cannot be true are unknown to everything that is stored, counted or sent."""
@@ -377,19 +373,19 @@ class Tracer:
     def _cost(self, exchange: Exchange) -> Decimal | None:
         arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
         usage, target = outcome.usage, decision.target
-        if outcome.cost is not None or usage is None or target is None:
-            return outcome.cost
+        if usage is None or target is None:
+            return None
         return self.pricer.cost(usage, target.model, arrival.at, outcome.answered_by)
 
     def _event(self, exchange: Exchange, elapsed: float, cost: Decimal | None) -> EventRow | None:
         """Skips requests that reached no provider, and turns, which are in their session's
         trace."""
         arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
-        was_sent = outcome.attempts or was_cut(exchange)
+        was_sent = outcome.tries or was_cut(exchange)
         if arrival.front == SESSIONS or decision.target is None or not was_sent:
             return None
         if outcome.error is None:
-            payload = completed(exchange, cost, self.pricer.version)
+            payload = completed(exchange, cost, self.pricer.table.version)
             return event_row("llm.call_completed", exchange, elapsed, payload)
         return event_row("llm.call_failed", exchange, elapsed, failed(exchange))
 
@@ -424,8 +420,8 @@ class Tracer:
         by halves; storing one twice changes nothing. `StoreError` if the store takes nothing."""
         try:
             await store.append_requests(
-                [each.request for each in batch if each.request is not None],
-                [each.event for each in batch if each.event is not None],
+                [request for _, request in batch if request is not None],
+                [event for event, _ in batch if event is not None],
             )
             return
         except StoreError as error:
@@ -443,7 +439,7 @@ class Tracer:
         self._reject(batch[0], why)
 
     def _reject(self, record: Record, why: str) -> None:
-        row = record.request or record.event
+        row = record[1] or record[0]
         assert row is not None
         logger.error("trace_row_rejected", extra={"id": row.id, "why": why})
         if self._metrics is not None:

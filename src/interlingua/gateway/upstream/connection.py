@@ -289,7 +289,7 @@ class Connection(asyncio.BufferedProtocol):
         self._size += len(name) + len(value) + 4
         if self._size > HEADERS:
             raise ValueError("response headers too long")
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        key, text = _NAMES.get(name) or _name(name), value.decode("latin-1")
         before = self._headers.get(key)
         self._headers[key] = text if before is None else f"{before}, {text}"
 
@@ -331,6 +331,18 @@ class Connection(asyncio.BufferedProtocol):
             self._free(self)
         else:
             self.abort()
+
+
+_NAMES: dict[bytes, str] = {}
+"""Names of headers as they come, and in lower case."""
+_MOST_NAMES = 500
+
+
+def _name(name: bytes) -> str:
+    low = name.decode("latin-1").lower()
+    if len(_NAMES) < _MOST_NAMES and len(name) < _MOST_NAMES:
+        _NAMES[name] = low
+    return low
 
 
 def _why(exc: Exception | None) -> str:

@@ -16,7 +16,7 @@ import asyncio
 import re
 import socket
 import ssl
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -105,6 +105,35 @@ async def _any_files(body: bytes, tenant: str) -> None:
     """Files are not supported here."""
 
 
+class Slots:
+    """Room for so many requests under way. Who finds one `free` counts it off; those that have to
+    wait are served in turn."""
+
+    def __init__(self, count: int) -> None:
+        self.free = count
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def wait(self) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                self._waiting.remove(turn)
+            else:  # it came just then
+                self.release()
+            raise
+
+    def release(self) -> None:
+        for turn in self._waiting:
+            if not turn.done():
+                turn.set_result(None)
+                self._waiting.remove(turn)
+                return
+        self.free += 1
+
+
 class Upstream:
     """A `Transport`. It belongs to the event loop that uses it first."""
 
@@ -112,12 +141,14 @@ class Upstream:
         self._others = HttpTransport(ca=ca, proxy=proxy)
         self._places: dict[str, Place] = {}
         self._heads: dict[tuple[object, ...], bytes] = {}
+        self._last: dict[str, tuple[Mapping[str, str], bytes]] = {}
+        """The headers that were sent last to an address, and their bytes."""
         self._idle: dict[Pool, list[Connection]] = {}
         self._idle_pools: OrderedDict[Connection, Pool] = OrderedDict()
         """The pool of each idle connection, least recently used first."""
         self._open: set[Connection] = set()
         self._most_open = most_connections(MOST)
-        self._slots = asyncio.Semaphore(MOST)
+        self._slots = Slots(MOST)
         self._sweeping: asyncio.TimerHandle | None = None
         self._ticker = Ticker()
         self.require_own: Callable[[bytes, str], Awaitable[None]] = _any_files
@@ -135,10 +166,10 @@ class Upstream:
             return await self._others.send(request, limits, tenant)
         begun = now()
         head = self._head(place, request)
-        if self._slots.locked():
-            await self._slot(limits)
+        if self._slots.free:
+            self._slots.free -= 1
         else:
-            await self._slots.acquire()
+            await self._slot(limits)
         try:
             pool = (place.scheme, place.host, place.port, tenant)
             connection = self._idle_connection(pool)
@@ -156,7 +187,7 @@ class Upstream:
         """A place among the requests under way; waiting for one is a part of connecting."""
         try:
             async with asyncio.timeout(limits.connect):
-                await self._slots.acquire()
+                await self._slots.wait()
         except TimeoutError:
             raise late_in("connect") from None
 
@@ -189,13 +220,17 @@ class Upstream:
 
     def _head(self, place: Place, request: HttpRequest) -> bytes:
         """Its first lines. Most requests have those of another one, but for their length."""
-        which = (request.url, *request.headers.items())
-        head = self._heads.get(which)
-        if head is None:
-            head = _head(place, request.headers)
-            if len(self._heads) >= MOST:
+        last = self._last.get(request.url)
+        if last is not None and last[0] is request.headers:
+            head = last[1]
+        else:
+            which = (request.url, *request.headers.items())
+            known = self._heads.get(which)
+            if known is None and len(self._heads) >= MOST:
                 self._heads.clear()
-            self._heads[which] = head
+                self._last.clear()
+            head = self._heads[which] = known or _head(place, request.headers)
+            self._last[request.url] = (request.headers, head)
         return b"%bcontent-length: %d\r\n\r\n" % (head, len(request.body))
 
     def _idle_connection(self, pool: Pool) -> Connection | None:
