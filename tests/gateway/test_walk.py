@@ -13,6 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
 
 import interlingua as il
@@ -22,6 +23,8 @@ from interlingua.gateway.settings import Listen, RouteSettings, Settings
 from interlingua.model.ids import Ulids
 from interlingua.store.requests import RequestRow
 from tests.agents.chat.provider import DIALECTS
+from tests.gateway.faults.continued import TEXT
+from tests.gateway.relay.test_continued import Breaking, chat, openai_client
 from tests.gateway.serving import Served, Upstream, asked, key, served, settings_in
 
 PAGE = Path(__file__).parents[2] / "docs" / "gateway.md"
@@ -30,9 +33,10 @@ CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
 
 
 def pasted(home: Path) -> Settings:
-    """Both TOML blocks of the page's configuration in one file, with a store on this machine."""
+    """The TOML blocks of the page's configuration in one file, with a store on this machine."""
     blocks = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    file, pools = blocks[0], next(block for block in blocks if "[routes.smart]" in block)
+    file, *parts = blocks[0], *[b for b in blocks if "[routes.smart]" in b or "[routes.sure]" in b]
+    pools = "\n".join(parts)
     wildcard = '[routes."gpt-*"]\nmodel = "openai:*"\n'
     settings = read(f"{file}\n{pools}\n{wildcard}".encode(), home / "gateway.toml")
     assert not check(replace(settings, providers_file=None)), "all of it can be used"
@@ -172,6 +176,23 @@ def test_budgets_rates_and_retention_hold_on_the_page_s_gateway(home: Path) -> N
         assert len(rows) == before - 1, "rows of the log stay for 90 days"
 
     walk(home, work)
+
+
+def test_a_stream_that_breaks_off_goes_on_as_the_page_says(home: Path) -> None:
+    async def work(provider: Breaking) -> None:
+        provider.configure(home)
+        settings = pasted(home)
+        assert [name for name, each in settings.routes.items() if each.on_break == "continue"] == [
+            "sure"
+        ]
+        async with served(home, settings) as gateway, openai_client(gateway) as ai:
+            assert await chat(ai, "sure") == (TEXT, "stop")
+            provider.shares = [0.5]
+            with pytest.raises(openai.APIError):
+                await chat(ai, "openai:gpt-5")
+
+    with Breaking(0.6) as provider:
+        asyncio.run(work(provider))
 
 
 PRICES = """pricing_version = "mine-{version}"
