@@ -19,6 +19,7 @@ import pytest
 import interlingua as il
 from interlingua.gateway.config import check, read
 from interlingua.gateway.keys.key_admin import add_budget
+from interlingua.gateway.paths import listing
 from interlingua.gateway.settings import Listen, RouteSettings, Settings
 from interlingua.model.ids import Ulids
 from interlingua.store.requests import RequestRow
@@ -264,6 +265,26 @@ async def _walk(gateway: Served, provider: Watched, token: str) -> None:
     assert len(provider.keys) < 8
     await ask("smart", "long", max_tokens=100_000)
     assert provider.requests[-1]["max_tokens"] == 16384, "`max_max_tokens` of the route"
+
+
+def test_a_key_with_a_cap_is_offered_what_has_a_price(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["openai:gpt-4.1", "openai:gpt-of-tomorrow"]
+    monkeypatch.setattr(listing, "known_models", lambda: names)
+    capped, free = key(home, daily_cap_usd=Decimal(5)), key(home, "free")
+
+    async def work(gateway: Served, provider: Watched) -> None:
+        for made, expected, status in ((capped, names[:1], 403), (free, names, 200)):
+            _, listed, _ = await gateway.ask("GET", "/v1/models", token=made.token)
+            found = [each["id"] for each in listed["data"] if each["id"].startswith("openai:gpt")]
+            assert found == expected
+            wire = asked("hi", names[1])
+            assert (await gateway.ask("POST", CHAT, wire, made.token))[0] == status
+            embeds = [each["id"] for each in listed["data"] if "embedding" in each["id"]]
+            assert embeds, "these have prices of their own"
+
+    walk(home, work)
 
 
 def test_a_key_of_a_wildcard_route_is_offered_what_it_may_use(home: Path) -> None:

@@ -26,6 +26,7 @@ from interlingua.gateway.shared.fronts import (
     OLLAMA,
     ROUTER,
 )
+from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.gateway.shared.unserved import front_of_client
 from interlingua.model.exchange import ErrorKind
@@ -77,13 +78,22 @@ async def models(gateway: Gateway, principal: Principal) -> list[ListedModel]:
         except InterlinguaError:
             continue
     for model in await asyncio.to_thread(_askable, gateway.targets):
-        found.setdefault(model, model)
+        if not _is_too_dear(model, gateway, principal):
+            found.setdefault(model, model)
     allowed = principal.allowed_models
     return [
         ListedModel(name, model)
         for name, model in found.items()
         if allowed is None or model in allowed or gateway.may_use_route(name, allowed)
     ]
+
+
+def _is_too_dear(model: str, gateway: Gateway, principal: Principal) -> bool:
+    """Whether a key with a spending cap is refused this model, because its price is unknown."""
+    if gateway.pricer is None or not isinstance(principal, KeyPrincipal):
+        return False
+    table = gateway.pricer.table
+    return bool(principal.limits) and not principal.allow_unpriced and model not in table
 
 
 def _askable(targets: Targets) -> list[str]:
