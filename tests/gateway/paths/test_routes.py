@@ -80,8 +80,14 @@ def test_every_path_asks_for_a_key_unless_the_table_says_that_it_is_open(tmp_pat
             "expired": await _expired(tmp_path),
         }
         good = key(tmp_path, admin=True).token
+        hosted = [
+            row._replace(path=row.path.replace("/v1", start, 1))
+            for row in rows()
+            if row.dialect and row.path.startswith("/v1/")
+            for start in ("/openai/v1", "/openai", "/api/v1", "/openai/deployments/x")
+        ]
         async with served(tmp_path) as gateway:
-            for row in rows():
+            for row in (*rows(), *hosted):
                 for kind, token in tokens.items():
                     status, told, headers = await gateway.ask(
                         row.method, _path(row), _body(row), token, headers=PAGE
@@ -125,6 +131,7 @@ TRICKS = (
     *("/%2fmetrics", "/metrics%2f", "/metrics%00", "/health/../metrics", "/health/live/../metrics"),
     *("/openapi.json/../metrics", "/metrics%3fx", "/v1//metrics", "/%6detrics", "/metrics?key="),
     *("/health/live;/../../metrics", "/sessions%2f", "/v1/%2e%2e/metrics"),
+    *("/openai/v1/metrics", "/api/v1/../metrics", "/openai/requests", "/openai/deployments/x/keys"),
 )
 
 
