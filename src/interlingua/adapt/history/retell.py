@@ -55,12 +55,12 @@ def retell(
     another's can be said as those."""
     to = dialect_of(target) if isinstance(target, str) else target
     if type(value) is Response:
-        recipient = Recipient(to, model, provider, strict_issuer, True, source)
-        answer = _plain_answer(value, recipient) if images else None
+        who = (to, model, provider, strict_issuer, True, source)
+        answer = _plain_answer(value, who) if images else None
         if answer is not None:
             return answer
         recorder = LossRecorder(to.name, value, Report(to.name))
-        return Adapted(HistoryRewriter(recipient, recorder).response(value), recorder)
+        return Adapted(HistoryRewriter(Recipient(*who), recorder).response(value), recorder)
     hoist = require_instructions(instructions)
     request = value if type(value) is Request else _of_messages(value)
     target_model = model or request.model  # unless another one is asked now
@@ -93,10 +93,14 @@ def _unverified(target: str, path: str, message_id: str | None) -> Loss:
     return loss_of(target, "dropped", path, UNVERIFIED, None, "thinking", message_id)
 
 
-def _plain_answer(response: Response, recipient: Recipient) -> Adapted | None:
+_Who = tuple[Dialect, str | None, str | None, bool, bool, str | None]
+"""What makes a `Recipient`."""
+
+
+def _plain_answer(response: Response, who: _Who) -> Adapted | None:
     """Adapts a plain answer without the steps that do not concern it: text, calls whose ids fit,
     and thinking whose signature may have to go. None for all other answers."""
-    to, message = recipient.dialect, response.message
+    to, message = who[0], response.message
     if (
         response.alternatives
         or to.traits.call_signature is not None
@@ -122,7 +126,7 @@ def _plain_answer(response: Response, recipient: Recipient) -> Adapted | None:
     if ids and not (len(ids) == len(set(ids)) and all(map(to.legal_id, ids))):
         return None
     losses: list[Loss] = []
-    if signed and not recipient.can_read(message):
+    if signed and not Recipient(*who).can_read(message):
         blocks = list(content)
         for index in signed:
             blocks[index] = replace(blocks[index], signature=None)

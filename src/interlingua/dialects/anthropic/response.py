@@ -384,7 +384,12 @@ _WRITTEN = sorted({*_FIELDS, *_CONSTANT} - {"content"})
 
 
 def read_response(wire: Any) -> Response:
-    return read_whole(_WHAT, _read, wire)
+    if type(wire) is not dict:
+        return read_whole(_WHAT, _read, wire)
+    try:
+        return _read(wire)
+    except ShapeError as error:
+        raise error.error(_WHAT) from None
 
 
 def _read(wire: Wire) -> Response:
