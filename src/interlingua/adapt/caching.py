@@ -12,7 +12,7 @@ from functools import lru_cache
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from interlingua.adapt.facts import CACHE, Facts
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -353,7 +353,7 @@ class _Marking:
         new: dict[int, Message] = {}
         if first and "system" in how.places and left:
             left -= self._message(first - 1, new)
-        head = self._head(first, left, changes, new)
+        head = self._memory and self._head(first, left, changes, new)
         for index in _turn_ends(messages, first) if "messages" in how.places else ():
             left -= left and self._message(index, new)
         if self._memory is not None:
@@ -365,7 +365,7 @@ class _Marking:
             for index, message in new.items():
                 listed[index] = message
             changes = {**changes, "messages": tuple(listed)}
-        marked = request.replace(**changes) if changes else request
+        marked = replace(request, **changes) if changes else request
         self._recorder.report.entries += self._notes
         if left == how.most:
             return marked
@@ -412,7 +412,7 @@ class _Marking:
         known: _Pair | None = None if memory is None else memory.marked.get(id(message))
         if known is None or known[0] is not message or known[2] != cache:
             blocks = (*content[:index], self._put(content[index], path), *content[index + 1 :])
-            known = (message, message.replace(content=blocks), cache)
+            known = (message, replace(message, content=blocks), cache)
         else:
             self._alias(known[1].content[index], content[index])
             self._notes.append(_note(self._how, f"{path}.cache"))
@@ -422,7 +422,7 @@ class _Marking:
         return True
 
     def _put(self, value: Any, path: str) -> Any:
-        new = value.replace(cache=self._how.cache)
+        new = replace(value, cache=self._how.cache)
         self._alias(new, value)
         self._notes.append(_note(self._how, f"{path}.cache"))
         return new
