@@ -207,6 +207,7 @@ def test_what_no_format_fits_says_what_is_wrong_with_the_nearest() -> None:
         ("", "it is empty"),
         ('{"a": tru}', r"invalid character \(line 1, column 11\)"),
         ('{"a": 1,\n "b"', r"it ends too early \(line 2, column 5\)"),
+        ('{"a": 1\n', r"it ends too early \(line 1, column 8\)"),
         ('{"a" 1}', r"expected ':' \(line 1, column 6\)"),
     ],
 )

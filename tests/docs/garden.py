@@ -121,7 +121,7 @@ def _requests() -> list[RequestRow]:
         {
             "kind": "dropped",
             "path": f"$.options.{name}",
-            "reason": "seed dropped: Anthropic has no equivalent",
+            "reason": f"{name} dropped: Anthropic has no equivalent",
             "severity": "warning",
         }
         for name in ("seed", "frequency_penalty")

@@ -268,7 +268,7 @@ def json_flaw(error: Exception, data: bytes | str) -> str:
     problem = str(error).removeprefix("JSON is malformed: ")
     text, _, number = problem.rpartition(" (byte ")
     known = number[:-1].isdigit()
-    before = data[: int(number[:-1])] if known else data
+    before = data[: int(number[:-1])] if known else data.rstrip()
     line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
     what = text if known else "it ends too early"
     return f"invalid JSON: {what} (line {line}, column {column})"
