@@ -565,3 +565,22 @@ def test_every_worker_asks_the_deployment_that_has_the_last_response(
 
     with Storing() as provider:
         asyncio.run(work(provider))
+
+
+@pytest.mark.usefixtures("keys")
+def test_a_response_from_before_there_were_keys_can_still_be_continued(tmp_path: Path) -> None:
+    async def work(provider: Storing) -> None:
+        provider.configure(tmp_path)
+        made = settings_in(tmp_path, routes={"pool": RouteSettings(OPENAI, models=MEMBERS)})
+        async with served(tmp_path, made) as gateway:
+            wire: dict[str, Any] = {"model": "pool", "input": "hello"}
+            _, first, _ = await gateway.ask("POST", "/v1/responses", wire)
+            await gateway.stored()
+        token = key(tmp_path).token
+        async with served(tmp_path, made) as gateway:
+            wire = {"model": "pool", "input": "go on", "previous_response_id": first["id"]}
+            status, told, _ = await gateway.ask("POST", "/v1/responses", wire, token)
+            assert status == 200, told
+
+    with Storing() as provider:
+        asyncio.run(work(provider))

@@ -87,8 +87,9 @@ class Owners:
         except StoreError as error:
             logger.error("response_owner_unreadable", extra={"why": error.reason})
             return keys[next(key for key in keys if key not in self._known)]
-        tenant = principal.tenant
-        return next((keys[key] for key in keys if key in owners and owners[key][0] != tenant), None)
+        mine = ("", principal.tenant)  # what was made before there were keys is nobody's
+        strange = {key for key, owner in owners.items() if owner.tenant not in mine}
+        return next((id for key, id in keys.items() if key in strange), None)
 
     async def deployment(self, response_id: str, principal: Principal) -> str:
         """The label of the deployment that has a response of this tenant; "" if none is known."""
@@ -98,8 +99,8 @@ class Owners:
         except StoreError as error:
             logger.error("response_owner_unreadable", extra={"why": error.reason})
             return ""
-        is_own = owner is not None and owner.tenant == (principal.tenant or "")
-        return owner.deployment if owner is not None and is_own else ""
+        is_open = owner is not None and owner.tenant in ("", principal.tenant)
+        return owner.deployment if owner is not None and is_open else ""
 
     async def _find(self, keys: list[str]) -> dict[str, Owner]:
         """The owners of these, as far as there are any."""
