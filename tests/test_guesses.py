@@ -92,6 +92,21 @@ def test_what_is_not_taken_says_what_is(make: Callable[[], object], text: str) -
         make()
 
 
+def test_items_of_responses_and_answers_are_messages() -> None:
+    call = {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "a", "output": "x"}
+    picture = {"type": "input_image", "image_url": "https://x.org/a.png", "detail": "low"}
+    user = {"role": "user", "content": [{"type": "input_text", "text": "hi"}, picture]}
+    messages = il.Request([user, call, result]).messages
+    assert [each.role.value for each in messages] == ["user", "assistant", "tool"]
+    assert messages[0].text == "hi"
+    assert il.plan([user], "anthropic").losses[0].at == ("$[0].content[1].detail",)
+    answer = il.dialect("anthropic").read_response(ANSWER.fields)
+    assert il.Request([HI, answer, HI]).messages[1] == answer.message  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="found one with type, content"):
+        il.validate([{"type": "human", "content": "hi"}])
+
+
 def test_options_have_the_words_of_the_client() -> None:
     options = il.Options(max_tokens=3, stop="END", reasoning_effort="high", tool_choice="required")
     assert (options.max_output_tokens, options.stop) == (3, ("END",))

@@ -14,6 +14,7 @@ import msgspec
 
 from interlingua.errors import a_type
 from interlingua.model.base import unchecked
+from interlingua.model.blocks import UnknownBlock
 from interlingua.model.exchange import (
     CHOICES,
     EFFORTS,
@@ -92,7 +93,9 @@ def places_in(value: Conversation) -> Locator | None:
         return _Dicts(dict(value)) if is_body else _Dicts({"messages": [value]}, "$.messages[0]")
     if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
         return None
-    key = "contents" if any("parts" in each for each in value) else "messages"
+    from interlingua.dialects.signs import key_of
+
+    key = key_of(value)
     return _Dicts({key: value}, f"$.{key}")
 
 
@@ -138,6 +141,8 @@ def _messages(values: Sequence[Any]) -> tuple[Message, ...]:
     for each in values:
         if is_sdk_object(each) or _is_answer(each):
             each = _plain(each)
+        if isinstance(inside := getattr(each, "message", None), Message):
+            each = inside  # of an il.Answer or il.Response
         if isinstance(each, Mapping):
             dicts.append(each)
             continue
@@ -178,16 +183,27 @@ def _read(dicts: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
     plain = [dict(each) for each in dicts]
     if (view := _view_of(plain)) is not None:
         return _request(plain, view).messages
-    for each in dicts:
-        _require_role(each)
     if any(_is_canonical(each) for each in dicts):
         from interlingua.model import codec
 
         return tuple([codec.convert(dict(each), Message) for each in dicts])
+    from interlingua.dialects.signs import key_of
+
+    if (key := key_of(plain)) == "input":
+        return _items(plain)
     for each in dicts:
+        _require_role(each)
         _require_types(each)
-    is_gemini = any("parts" in each for each in dicts)
-    return _request({"contents" if is_gemini else "messages": list(dicts)}).messages
+    return _request({key: plain}).messages
+
+
+def _items(plain: list[dict[str, Any]]) -> tuple[Message, ...]:
+    """Items of the Responses API; others with a type and no role are refused."""
+    messages = _request({"input": plain}, "openai-responses").messages
+    for block in (block for message in messages for block in message.content):
+        if type(block) is UnknownBlock and (own := next(iter(block.raw.values()))) in plain:
+            _require_role(own)
+    return messages
 
 
 def _require_role(message: Mapping[str, Any]) -> None:

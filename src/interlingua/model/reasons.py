@@ -463,7 +463,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     ),
     "instructions_behind_user": (
         "info",
-        "moved behind the next user turn: {model} accepts instructions only there",
+        "moved after the next user turn: {model} accepts instructions only there",
     ),
     "instructions_expire": (
         "info",
@@ -684,17 +684,17 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     ),
     "result_media_for_model": (
         "info",
-        "moved behind the tool results: {model} accepts no {kind} inside them",
+        "moved after the tool results: {model} accepts no {kind} inside them",
     ),
     "result_media_moved": (
         "info",
-        "moved behind the tool results: {to} accepts no {kind} inside them",
+        "moved after the tool results: {to} accepts no {kind} inside them",
     ),
-    "result_second": ("info", "moved behind the first result: a call has one result"),
+    "result_second": ("info", "moved after the first result: a call has one result"),
     "result_without_call": ("error", "sent as user text: the result has no call"),
     "result_without_call_dropped": ("warning", "dropped: its call is missing"),
     "results_apart": ("info", "moved into separate messages, as {to} requires"),
-    "results_reordered": ("info", "moved behind the turn of its calls: results have to follow it"),
+    "results_reordered": ("info", "moved after the turn of its calls: results have to follow it"),
     "role_calls_no_tools": ("warning", "dropped: only assistant messages have tool calls"),
     "role_does_not_think": ("warning", "dropped: only assistant messages have thinking"),
     "rounded": ("warning", "rounded: {to} takes whole numbers"),
