@@ -345,8 +345,10 @@ def _write_built_in(tool: ToolDefinition, recorder: LossRecorder) -> Any:
 def _report_near(value: Any, written: Any, names: tuple[str, ...], recorder: LossRecorder) -> None:
     """Report every field of a value that reads as another one."""
     for name in names:
-        if not same(getattr(value, name), getattr(written, name)):
-            reason = because("nearest_value")
+        near = getattr(written, name)
+        if not same(getattr(value, name), near):
+            is_word = isinstance(near, (str, int))
+            reason = because("sent_as", value=near) if is_word else because("nearest_value")
             recorder.lost(value, name, reason, kind="approximated")
 
 
