@@ -11,6 +11,7 @@ import interlingua as il
 from interlingua.agents.chat.setup import Setup
 from interlingua.cli.chat import ChatOptions, opened_talk, own_setup
 from interlingua.model.metadata import MessageStatus
+from interlingua.routing.decision import UnknownAliasError
 from interlingua.sessions.session import Call
 
 PIECE = (
@@ -66,6 +67,8 @@ def test_names_mean_what_the_settings_of_the_gateway_say(
     assert names.require("gpt-4o") == "openai:gpt-5-nano"
     assert names.require("gpt-5.1") == "azure:gpt-5.1"
     assert names.require("sonnet").startswith("anthropic:")
+    with pytest.raises(UnknownAliasError, match=r"did you mean smart\?"):
+        names.require("smrt")
     assert setup.problem("openai:gpt-5") is None
     (tmp_path / "gateway.toml").write_text('[routes.a]\nmodel = "local"\n')
     assert own_setup().first_model() == Setup().first_model(), "none is named"

@@ -388,7 +388,12 @@ def own_setup() -> Setup:
         default = meant(default) or targets.find(default).model
     routed = partial(_routed, settings)
     return Setup(
-        prices=prices, known=targets.providers, routes=meant, default=default, routed=routed
+        prices=prices,
+        known=targets.providers,
+        routes=meant,
+        route_names=settings.routes,
+        default=default,
+        routed=routed,
     )
 
 

@@ -26,6 +26,7 @@ from interlingua.costs.ahead import Ahead, ahead
 from interlingua.costs.table import PriceTable
 from interlingua.model.losses import Report
 from interlingua.profiles.capabilities import known_models
+from interlingua.profiles.names import nearest
 from interlingua.profiles.resolving import aliases
 from interlingua.providers.cloud import CLOUDS
 from interlingua.providers.credentials import credentials
@@ -57,13 +58,18 @@ class OwnRegistry(OpenRegistry):
         entries: Iterable[ModelEntry],
         providers: Iterable[str],
         routes: Routes = lambda name: None,
+        route_names: Iterable[str] = (),
     ) -> None:
         super().__init__(entries)
         self.providers = frozenset(providers)
         self._routes = routes
+        self._route_names = tuple(route_names)
 
     def _find(self, name: str) -> str | None:
         return self._routes(name) or super()._find(name)
+
+    def near(self, name: str) -> list[str]:
+        return nearest(name, [*self._route_names, *self.aliases, *self.entries])
 
     @property
     def more_providers(self) -> tuple[str, ...]:
@@ -84,18 +90,20 @@ class Setup:
         prices: PriceTable | None = None,
         known: Mapping[str, Provider] | None = None,
         routes: Routes = lambda name: None,
+        route_names: Iterable[str] = (),
         default: str | None = None,
         routed: Callable[[AsyncClient], AsyncClient] = lambda client: client,
     ) -> None:
-        """`known`, `routes` and `default` are those of the gateway's settings, if there are any;
-        `routed` gives a client that asks the whole pool of a route, and its fallbacks."""
+        """`known`, `routes`, `route_names` and `default` are those of the gateway's settings, if
+        there are any; `routed` gives a client that asks all of a route's pool and fallbacks."""
         self.environ = os.environ if environ is None else environ
         self.prices = prices
         self._default = default
         self._routed = routed
         self.providers: dict[str, Provider] = dict(known or providers(own_path()))
         self.model_lookup = ModelLookup(self.providers)
-        self.registry = OwnRegistry(known_registry().entries.values(), self.providers, routes)
+        entries = known_registry().entries.values()
+        self.registry = OwnRegistry(entries, self.providers, routes, route_names)
         self.rules = PolicyFile(config.rules_path(), self.registry)
         self.router = Router(
             self.registry,
