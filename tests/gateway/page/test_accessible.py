@@ -79,6 +79,11 @@ SPILT = """() => shown().filter((each) => {
     });
 })"""
 """Parts whose content stands below their end, over what comes next."""
+ASIDE = """() => shown().filter((each) => {
+    if (!each.matches("ul.sessions li > *, td, dd, .figures > *")) return false;
+    return each.clientWidth && each.scrollWidth > each.clientWidth + 2;
+})"""
+"""Cells whose content stands beyond their side, over the next one."""
 SHOWN = """const shown = () => [...document.querySelectorAll("main *, dialog[open] *")]
     .filter((each) => each.checkVisibility() && each.getBoundingClientRect().width > 1);"""
 
@@ -86,7 +91,13 @@ SHOWN = """const shown = () => [...document.querySelectorAll("main *, dialog[ope
 def fits(page: Any, width: int) -> None:
     """Nothing is beyond the window, cut off, or over something else."""
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    looks = {"outside": OUTSIDE, "clipped": CLIPPED, "narrow": NARROW, "spilt": SPILT}
+    looks = {
+        "outside": OUTSIDE,
+        "clipped": CLIPPED,
+        "narrow": NARROW,
+        "spilt": SPILT,
+        "aside": ASIDE,
+    }
     for name, look in looks.items():
         found = f"({look})(width).map((each) => each.outerHTML.slice(0, 160))"
         assert page.evaluate(f"width => {{ {SHOWN} return {found} }}", width) == [], (name, width)
