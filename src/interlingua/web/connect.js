@@ -15,7 +15,7 @@ const WORDS = "Say hello in three languages.";
  * @returns {[string, string][]}
  */
 export function programs(base, model, key) {
-  const body = JSON.stringify({ model, messages: [{ role: "user", content: WORDS }] }, null, 2).replaceAll("\n", "\n  ");
+  const body = `{"model": ${JSON.stringify(model)},\n    "messages": [{"role": "user",\n      "content": "${WORDS}"}]}`;
   const auth = key === "any" ? "" : ` -H 'authorization: Bearer ${key}'`;
   return [
     ["curl", `curl ${base}/v1/chat/completions${auth} \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`],
