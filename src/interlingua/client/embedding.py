@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -46,6 +46,11 @@ class Asked(NamedTuple):
     bodies: Sequence[bytes]
 
 
+_Part = tuple[Embeddings, OpenReply, bytes]
+Made = dict[tuple[str, int], _Part]
+"""Answers to the parts of a request, by model and number."""
+
+
 async def ask(
     asker: Asker,
     request: EmbedRequest,
@@ -56,9 +61,10 @@ async def ask(
     own_body: bytes | None = None,
     extra: Mapping[str, str] | None = None,
     report: Report | None = None,
+    made: Made | None = None,
 ) -> Asked:
     """The vectors of a request, from one model. `own_body` is a body of the provider's own form,
-    which is sent in place of ours; `extra` are headers."""
+    which is sent in place of ours; `extra` are headers. What is in `made` is not asked again."""
     await asker.targets.start(target)
     path, form = place_of(target)
     report = Report(form.name) if report is None else report
@@ -66,17 +72,16 @@ async def ask(
     if not bodies:
         wires = write_requests(form, request.replace(model=target.name), report)
         bodies = [msgspec.json.encode(wire) for wire in wires]
-    found: list[tuple[Embeddings, OpenReply, bytes]] = []
-    for start in range(0, len(bodies), AT_A_TIME):
-        work = []
-        for body in bodies[start : start + AT_A_TIME]:
-            http = asker.targets.address(target, {}, "request", body=body, path=path)
+    made = {} if made is None else made
+    numbers = [number for number in range(len(bodies)) if (target.model, number) not in made]
+    for start in range(0, len(numbers), AT_A_TIME):
+        work: dict[int, Awaitable[_Part]] = {}
+        for number in numbers[start : start + AT_A_TIME]:
+            http = asker.targets.address(target, {}, "request", body=bodies[number], path=path)
             prepared = Prepared(target, http, report).with_headers(extra or {})
-            work.append(_once(asker, prepared, form, clock, heard))
-        for each in await asyncio.gather(*work, return_exceptions=True):
-            if isinstance(each, BaseException):
-                raise each
-            found.append(each)
+            work[number] = _once(asker, prepared, form, clock, heard)
+        await _together(work, target.model, made)
+    found = [made[target.model, number] for number in range(len(bodies))]
     reply = found[-1][1]
     try:
         whole = joined([each[0] for each in found], request, report)
@@ -87,9 +92,20 @@ async def ask(
     raise failed
 
 
+async def _together(work: Mapping[int, Awaitable[_Part]], model: str, made: Made) -> None:
+    """Puts what was made into `made`, then raises the first failure."""
+    done = await asyncio.gather(*work.values(), return_exceptions=True)
+    for number, each in zip(work, done, strict=True):
+        if not isinstance(each, BaseException):
+            made[model, number] = each
+    for each in done:
+        if isinstance(each, BaseException):
+            raise each
+
+
 async def _once(
     asker: Asker, prepared: Prepared, form: Form, clock: Clock, heard: Heard | None
-) -> tuple[Embeddings, OpenReply, bytes]:
+) -> _Part:
     opened = await asker.open(prepared, clock, False, heard)
     body = await opened.body(asker.max_bytes)
     try:

@@ -298,6 +298,38 @@ def test_many_inputs_are_spread_over_requests_and_stay_in_order(tmp_path: Path) 
     run(tmp_path, work)
 
 
+@pytest.mark.parametrize("failures", [1, 100])
+def test_parts_that_were_made_are_not_asked_again_and_cost_something(
+    tmp_path: Path, failures: int
+) -> None:
+    asked: list[str] = []
+
+    def extra(seen: Seen) -> Reply | None:
+        asked.append(seen.wire["texts"][0])
+        fails = asked[-1] == "word 192" and asked.count("word 192") <= failures
+        return Reply({"message": "try again"}, 500) if fails else None
+
+    async def work(vendors: Vendors) -> None:
+        vendors.configure(tmp_path)
+        token = key(tmp_path, daily_cap_usd=Decimal(1)).token
+        async with served(tmp_path) as gateway:
+            texts = [f"word {number}" for number in range(200)]
+            body = {"model": MODELS["cohere"], "input": texts, "input_type": "query"}
+            status, _, _ = await gateway.ask("POST", "/v1/embeddings", body, token)
+            assert status == (200 if failures == 1 else 502)
+            assert (asked.count("word 0"), asked.count("word 96")) == (1, 1)
+            await gateway.stored()
+            _, listed, _ = await gateway.ask("GET", "/requests", token=token)
+            paid = 400 if failures == 1 else 384
+            assert listed["requests"][0]["usage"]["input_tokens"] == paid
+            _, listed, _ = await gateway.ask("GET", "/keys", token=token)
+            spent = Decimal(listed["keys"][0]["caps"][0]["spent_usd"])
+            assert spent == paid * Decimal("0.12") / 10**6
+
+    with Vendors(extra) as vendors:
+        asyncio.run(work(vendors))
+
+
 def test_other_paths_of_the_vendors_and_single_inputs(tmp_path: Path) -> None:
     async def work(vendors: Vendors, gateway: Served) -> None:
         content = {"content": {"parts": [{"text": "hello"}]}}

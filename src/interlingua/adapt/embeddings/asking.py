@@ -123,13 +123,19 @@ def joined(answers: Sequence[Embeddings], request: EmbedRequest, report: Report)
     if len(vectors) != len(request.inputs):
         expected = f"{len(request.inputs)} vectors"
         raise ReadError("embeddings", "$", expected, str(len(vectors)))
+    usage = usage_of(answers, request)
+    if usage.estimated:
+        report.add("approximated", "$.usage", because("usage_estimated"))
+    return Embeddings(vectors, answers[0].model, usage, answers[0].id)
+
+
+def usage_of(answers: Sequence[Embeddings], request: EmbedRequest) -> Usage:
+    """The tokens of answers; where one does not say them, those of the whole request."""
     counts = [answer.usage.input_tokens if answer.usage else None for answer in answers]
     known = [each for each in counts if each is not None]
-    usage = Usage(input_tokens=sum(known), output_tokens=0)
     if len(known) < len(counts):
-        report.add("approximated", "$.usage", because("usage_estimated"))
-        usage = usage.replace(input_tokens=estimated(request), estimated=True)
-    return Embeddings(vectors, answers[0].model, usage, answers[0].id)
+        return Usage(input_tokens=estimated(request), output_tokens=0, estimated=True)
+    return Usage(input_tokens=sum(known), output_tokens=0)
 
 
 def estimated(request: EmbedRequest) -> int:

@@ -13,10 +13,11 @@ from interlingua.adapt.embeddings.asking import (
     located,
     place_of,
     read_request,
+    usage_of,
 )
 from interlingua.adapt.embeddings.form import Form
 from interlingua.adapt.embeddings.google import VERTEX
-from interlingua.client.embedding import Asked, ask
+from interlingua.client.embedding import Asked, Made, ask
 from interlingua.client.retry import Clock
 from interlingua.client.targets import Target
 from interlingua.errors import ReadError, WriteError
@@ -66,14 +67,19 @@ async def embed(
     if redaction_of(gateway, exchange.arrival.principal) != "off":
         sent, secrets = await redacted(request)
 
+    made: Made = {}
+
     async def once(model: str, clock: Clock, raw: list[HttpAnswer]) -> HttpAnswer:
         target = inbound.route.target(model)
-        asked = await _asked(gateway, exchange, inbound, form, sent, target, clock, raw)
+        asked = await _asked(gateway, exchange, inbound, form, sent, target, clock, raw, made)
         if secrets:
             note_redacted(asked.report, secrets)
         return _answer(gateway, exchange, inbound, form, request, asked)
 
-    return await answer_single(gateway, exchange, inbound, once)
+    answer = await answer_single(gateway, exchange, inbound, once)
+    if made and exchange.outcome.usage is None:  # the parts that were made cost something
+        exchange.outcome.usage = usage_of([each for each, _, _ in made.values()], request)
+    return answer
 
 
 def _form(match: Match, headers: Mapping[bytes, bytes]) -> Form:
@@ -113,6 +119,7 @@ async def _asked(
     target: Target,
     clock: Clock,
     raw: list[HttpAnswer],
+    made: Made,
 ) -> Asked:
     """What a provider answers; losses of the request are known before it is asked."""
     their_form = place_of(target).form
@@ -130,7 +137,11 @@ async def _asked(
     asker = gateway.asker_for(exchange.arrival.principal)
     try:
         asked = await ask(
-            *(asker, request, target, clock, hearing(raw)), own_body=own, extra=extra, report=report
+            *(asker, request, target, clock, hearing(raw)),
+            own_body=own,
+            extra=extra,
+            report=report,
+            made=made,
         )
     except WriteError as error:
         raise _unsupported(form, inbound.body, error) from None
