@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
+from types import TracebackType
 from typing import Any, Protocol
 
 import msgspec
@@ -70,10 +71,10 @@ class _Client(msgspec.Struct, eq=False):
     scope: Scope
     receive: Receive
     send: Send
+    direct: DirectClient | None
+    """Takes a whole answer at once; None where it is changed or recorded on its way."""
     idempotent: IdempotentRequest | None = None
     recorder: Recorder | None = None
-    direct: DirectClient | None = None
-    """Takes a whole answer at once; None where it is changed or recorded on its way."""
     holds_place: bool = False
     """Whether it counts among the open requests of its key."""
 
@@ -91,7 +92,8 @@ class _Client(msgspec.Struct, eq=False):
         idempotent = self.idempotent = IdempotentRequest(
             gateway.idempotency, exchange, self.scope["path"], headers[KEY], body, self.send
         )
-        await with_client(self.scope, self.receive, idempotent.begin())
+        with WhileThere(self.scope, self.receive):
+            await idempotent.begin()
         if not idempotent.answered:
             self.send = idempotent.send
         return idempotent.answered
@@ -137,18 +139,19 @@ class App:
                 wrapping = found.front.wrapping
                 if wrapping is not None:
                     send = WrappedSend(send, wrapping, found.front.stream_type)
-                return self._serve(found, scope, receive, send)
+                direct = scope.get(DIRECT_CLIENT)
+                return self._serve(found, _Client(scope, receive, send, direct))
         if self._others is not None:
             return self._others(scope, receive, send)
         if scope["type"] == "lifespan":
             return _lifespan(receive, send, self.gateway)
         return _plain(send, HttpAnswer(404, [JSON], b'{"error":{"code":"not_found"}}'))
 
-    async def _serve(self, found: Match, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, found: Match, client: _Client) -> None:
         """Answers one request, whatever happens, and records it in the trace."""
         id = f"req_{self.gateway.ids.new()}"
         exchange = Exchange(Arrival(id, found.front.dialect, action=found.action))
-        self.gateway.under_way[id], client = exchange, _Client(scope, receive, send)
+        self.gateway.under_way[id] = exchange
         outcome = exchange.outcome
         try:
             await self._answer(exchange, found, client)
@@ -194,10 +197,9 @@ class App:
             client.holds_place = True
         if gateway.targets.client_keys:
             exchange.arrival = with_own_key(exchange.arrival, scope)
-        client.direct = direct = scope.get(DIRECT_CLIENT)
-        body = None if direct is None else direct.body()
+        body = None if client.direct is None else client.direct.body()
         if body is None:
-            body = await self._body(headers, client.receive, direct)
+            body = await self._body(headers, client.receive, client.direct)
         elif len(body) > gateway.settings.limits.body:
             raise too_long(gateway.settings.limits.body)
         if found.front.wrapping is not None:
@@ -222,7 +224,8 @@ class App:
             raise Refusal(404, ErrorKind.INVALID_REQUEST, "no such endpoint", "not_found")
         if found.front.stored is not None:
             inbound = await with_history(gateway, exchange.arrival, inbound, found.front.stored)
-        await with_client(scope, client.receive, self._work(exchange, inbound, client))
+        with WhileThere(scope, client.receive):
+            await self._work(exchange, inbound, client)
 
     def _as_chat(
         self,
@@ -260,8 +263,7 @@ class App:
             return
         if KEY in headers and await client.is_replayed(gateway, exchange, headers, body):
             return
-
-        async def work() -> None:
+        with WhileThere(client.scope, client.receive):
             if found.action == "decide":
                 path = client.scope["path"]
                 answer = await decide(gateway, exchange, found, body, headers, path)
@@ -269,20 +271,13 @@ class App:
                 answer = await embed(gateway, exchange, found, body, headers)
             await _plain(client.send, answer)
 
-        await with_client(client.scope, client.receive, work())
-
     async def _prepared(
         self, preparation: Preparation, exchange: Exchange, inbound: Inbound, client: _Client
     ) -> Inbound | None:
         """The request as it goes on; None if it is answered."""
         client.direct = None
-        done: list[Inbound | None] = []
-
-        async def work() -> None:
-            done.append(await preparation.handle(exchange, inbound, client))
-
-        await with_client(client.scope, client.receive, work())
-        return done[0]
+        with WhileThere(client.scope, client.receive):
+            return await preparation.handle(exchange, inbound, client)
 
     async def _refuse_model(
         self, exchange: Exchange, front: Front, error: InterlinguaError, send: Send
@@ -484,41 +479,52 @@ def _unwanted(opening: asyncio.Future[Stream]) -> None:
         stream.opened.reply.close()
 
 
-async def with_client(scope: Scope, receive: Receive, work: Coroutine[Any, Any, None]) -> None:
-    """Runs the work while the client is connected, and cancels it when it leaves. Our own server
+class WhileThere:
+    """Cancels the work inside when its client leaves, and then raises `ClientLeft`. Our own server
     reports that by itself; any other has to be polled."""
-    direct: DirectClient | None = scope.get(DIRECT_CLIENT)
-    if direct is not None and direct.has_left:
-        work.close()
-        raise ClientLeft
-    task = asyncio.current_task(None if direct is None else direct.loop)
-    assert task is not None
-    left = over = False
 
-    def leave() -> None:
-        nonlocal left
-        if not over:  # a call that is on its way cannot be taken back
-            left = True
-            task.cancel()
+    __slots__ = ("_asking", "_direct", "_is_over", "_left", "_receive", "_task")
 
-    asking = None
-    if direct is None:
-        asking = task.get_loop().create_task(_gone(receive, leave))
-    else:
-        direct.tell(leave)
-    try:
-        await work
-    except asyncio.CancelledError:
-        if not left or task.uncancel() > 0:
-            raise
-    finally:
-        over = True
-        if direct is not None:
-            direct.forget()
-        if asking is not None:
-            asking.cancel()
-    if left:
-        raise ClientLeft
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self._direct: DirectClient | None = scope.get(DIRECT_CLIENT)
+        self._receive = receive
+        self._asking: asyncio.Task[None] | None = None
+        self._left = self._is_over = False
+
+    def __enter__(self) -> None:
+        direct = self._direct
+        if direct is not None and direct.has_left:
+            raise ClientLeft
+        task = asyncio.current_task(None if direct is None else direct.loop)
+        assert task is not None
+        self._task = task
+        if direct is None:
+            self._asking = task.get_loop().create_task(_gone(self._receive, self._leave))
+        else:
+            direct.tell(self._leave)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_over = True
+        if self._direct is not None:
+            self._direct.forget()
+        if self._asking is not None:
+            self._asking.cancel()
+        if self._left and (error is None or self._is_ours(error)):
+            raise ClientLeft from None
+
+    def _leave(self) -> None:
+        if not self._is_over:  # a call that is on its way cannot be taken back
+            self._left = True
+            self._task.cancel()
+
+    def _is_ours(self, error: BaseException) -> bool:
+        """Whether it is our cancellation, and no other."""
+        return isinstance(error, asyncio.CancelledError) and self._task.uncancel() <= 0
 
 
 async def _received(receive: Receive, most: int) -> bytes:

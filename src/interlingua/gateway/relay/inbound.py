@@ -45,7 +45,7 @@ def repeats_field(body: bytes) -> bool:
     names = _LIMITED.findall(body)
     if len(set(names)) < len(names):
         return True
-    return b"\\u00" in body and ESCAPED.search(body) is not None
+    return b"\\" in body and b"\\u00" in body and ESCAPED.search(body) is not None
 
 
 members_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
