@@ -69,9 +69,9 @@ def read_error(error: msgspec.ValidationError, base: str = "$", what: str = _WHA
     if match := re.fullmatch(r"Expected (.+), got (.+)", problem, re.DOTALL):
         return ReadError(what, path, _in_words(match[1]), _in_words(match[2]))
     if match := re.fullmatch(r"Object contains unknown field `(.+)`", problem, re.DOTALL):
-        return ReadError(what, path, None, f"unknown field {match[1]!r}")
+        return ReadError(what, path, problem=f"unknown field {match[1]!r}")
     if match := re.fullmatch(r"Object missing required field `(.+)`", problem, re.DOTALL):
-        return ReadError(what, path, f"a field {match[1]!r}", "none")
+        return ReadError(what, path, problem=f"field {match[1]!r} is missing")
     return ReadError(what, path, found=problem)
 
 
