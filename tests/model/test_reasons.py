@@ -105,3 +105,14 @@ def test_other_packages_may_pass_a_text() -> None:
 )
 def test_fields_have_the_names_that_people_know(path: str, sentence: str) -> None:
     assert because("sent_as_text").completed("gemini", path, None)[1].startswith(sentence)
+
+
+def test_a_prompt_that_begins_at_the_provider_is_lost_with_an_error() -> None:
+    body = {
+        "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+        "cachedContent": "cachedContents/x",
+    }
+    report = il.convert(body, "gemini", "openai", model="gpt-5").report
+    (loss,) = report.losses
+    assert (loss.severity, loss.at) == ("error", ("$.cachedContent",))
+    assert "send the messages themselves" in loss.reason

@@ -139,6 +139,8 @@ def private(dialect: str, key: str, is_setting: bool) -> Reason:
     """The reason for a key of `raw` that stays behind: `is_setting` if it asks for something."""
     if key == "user":
         return because("user_beside")
+    if key in STORED:
+        return because("continues_foreign")
     asks = (is_setting or key in CONTENT) and key not in NOTED
     meaning = PRIVATE.get(key)
     code = "vendor_setting" if asks else "vendor_field"
@@ -198,6 +200,8 @@ PRIVATE: dict[str, str] = {
     "stop_details": "why the model refused, with a category",
 }
 """Keys that only one service has, explained for readers of loss reports."""
+STORED = frozenset({"cachedContent", "cached_content"})
+"""Keys that stand for a beginning of the prompt that the provider stores."""
 CONTENT = frozenset({"videoMetadata", "video_metadata", "mediaResolution", "media_resolution"})
 """Keys of blocks that change how a model reads them."""
 NOTED = frozenset(
