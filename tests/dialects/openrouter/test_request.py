@@ -183,6 +183,20 @@ def test_pictures_that_a_model_made() -> None:
     assert not report.entries
 
 
+@pytest.mark.parametrize("more", [{}, {"index": 3}])
+def test_an_image_as_the_sdk_sends_it_has_no_type(more: Any) -> None:
+    untyped = {**{key: item for key, item in image().items() if key != "type"}, **more}
+    wire = body(assistant("Here.", images=[untyped]))
+    (message,) = read(wire).messages
+    (typed,) = read(body(assistant("Here.", images=[image()]))).messages
+    assert message.content == typed.content
+    assert DIALECT.write_request(read(wire)).wire == wire
+    for odd in ({"image_url": 3}, {"image_url": None}, {}):
+        wire = body(assistant("Here.", images=[odd]))
+        assert isinstance(read(wire).messages[0].content[-1], UnknownBlock)
+        assert DIALECT.write_request(read(wire)).wire == wire
+
+
 # Cache marks
 
 

@@ -187,10 +187,18 @@ class AssistantReader:
             block
             if t.images_out and type(block) is model.ImageBlock
             else text.with_spelling(block, t, **{"in": "images"})
-            for block in read_each(
-                images, ".images", lambda image: text.read_part(image, _IMAGE, t)
-            )
+            for block in read_each(images, ".images", self._image)
         ]
+
+    def _image(self, image: Wire) -> Block:
+        """One of them; types of SDKs have it without its type."""
+        if "type" in image or type(image.get("image_url")) not in (dict, str):
+            return text.read_part(image, _IMAGE, self.t)
+        block = text.read_part({"type": "image_url", **image}, _IMAGE, self.t)
+        if type(block) is not model.ImageBlock:
+            return text.read_part(image, _IMAGE, self.t)
+        untyped: Block = text.with_spelling(block, self.t, untyped=True)
+        return untyped
 
     def audio(self, audio: Any) -> list[Block]:
         """Speech: whole in a response, by its id when it is sent back."""
@@ -470,7 +478,12 @@ class AssistantWriter:
         return "".join([block.text for block in refusals])
 
     def images(self, blocks: list[Any]) -> list[Any]:
-        return [part for block in blocks for part in text.write_part(block, _IMAGE, self.to)]
+        parts = [part for block in blocks for part in text.write_part(block, _IMAGE, self.to)]
+        if len(parts) == len(blocks):
+            for block, part in zip(blocks, parts, strict=True):
+                if "untyped" in spelling_in(raw_of(self.t.name, block.raw)):
+                    del part["type"]
+        return parts
 
     def audio(self, blocks: list[model.AudioBlock]) -> Wire:
         """Speech, whole; but a request names it by its id."""
