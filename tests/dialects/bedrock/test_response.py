@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import interlingua as il
 from interlingua.dialects.bedrock import DIALECT
 from interlingua.dialects.bedrock.tables import ERRORS
 from interlingua.errors import ReadError
@@ -193,6 +194,24 @@ def test_the_model_that_a_prompt_router_chose_is_the_one_that_answered() -> None
     assert response.message.metadata.response_model == "anthropic.claude-sonnet-4-5-v1:0"
     assert DIALECT.write_response(response).wire == wire
     assert read_answer(answer(text("Hello"))).message.metadata.response_model is None
+    assert not any("trace" in str(entry) for entry in il.convert(wire, to="anthropic").report)
+    metadata = response.message.metadata.replace(response_model="anthropic.claude-opus-5")
+    edited = response.replace(message=response.message.replace(metadata=metadata))
+    chosen = {"promptRouter": {"invokedModelId": "anthropic.claude-opus-5"}}
+    assert DIALECT.write_response(edited).wire == {**wire, "trace": chosen}
+
+
+def test_the_rest_of_a_trace_stays_raw() -> None:
+    found = {"guardrail": {"modelOutput": ["x"]}}
+    router = {"invokedModelId": "arn:aws:bedrock:us-east-1::foundation-model/m", "more": 1}
+    wire = answer(text("Hello"), trace={**found, "promptRouter": router})
+    response = read_answer(wire)
+    assert response.raw is not None
+    assert response.raw["bedrock"]["trace"] == {**found, "promptRouter": {"more": 1}}
+    assert DIALECT.write_response(response).wire == wire
+    for odd in (None, [], {"promptRouter": 3}, {"promptRouter": {"invokedModelId": "a/"}}):
+        wire = answer(text("Hello"), trace=odd)
+        assert DIALECT.write_response(read_answer(wire)).wire == wire
 
 
 def test_writes_to_the_cache_by_lifetime_and_the_tier() -> None:

@@ -241,8 +241,10 @@ def read_answer(wire: Wire) -> Response:
     preserved.mark_any_absent(wire, _NEEDED)
     if (word := preserved.scalar(wire, "stopReason")) is not None:
         fields["raw_stop_reason"], fields["stop_reason"] = word, STOP_REASONS.read(word)
-    if "trace" in wire and (model := _invoked(wire["trace"])) is not None:
-        fields["response_model"] = model
+    if "trace" in wire and (id := _invoked(wire["trace"])) is not None:
+        fields["response_model"] = _bare_model(id)
+        preserved.spelling["invoked"] = id
+        wire = _without_choice(wire)
     read_usage(wire, fields, preserved)
     content = _read_output(wire, fields, preserved)
     tier = getattr(fields.get("usage"), "service_tier", None)
@@ -252,11 +254,37 @@ def read_answer(wire: Wire) -> Response:
 
 
 def _invoked(trace: Any) -> str | None:
-    """The model that a prompt router chose, without the beginning of its ARN. It stays in the trace
-    as well, which is written back."""
+    """The id of the model that a prompt router chose."""
     router = trace.get("promptRouter") if type(trace) is dict else None
     id = router.get("invokedModelId") if type(router) is dict else None
-    return id.rpartition("/")[2] or None if type(id) is str else None
+    return id if type(id) is str and _bare_model(id) else None
+
+
+def _bare_model(id: str) -> str:
+    """A model without the beginning of its ARN."""
+    return id.rpartition("/")[2]
+
+
+def _without_choice(wire: Wire) -> Wire:
+    """An answer without the model that a router chose, which is a field."""
+    trace = dict(wire["trace"])
+    router = trace.pop("promptRouter")
+    if rest := {key: item for key, item in router.items() if key != "invokedModelId"}:
+        trace["promptRouter"] = rest
+    other = {key: item for key, item in wire.items() if key != "trace"}
+    return {**other, "trace": trace} if trace else other
+
+
+def _with_choice(wire: Wire, model: str | None, own_raw: Wire) -> Wire:
+    """An answer with the model that a router chose, if it was read from one."""
+    id = spelling_in(own_raw).get("invoked")
+    if id is None or model is None:
+        return wire
+    trace = wire.get("trace", {})
+    router = {**trace.get("promptRouter", {}), "invokedModelId": model}
+    if _bare_model(id) == model:
+        router["invokedModelId"] = id
+    return {**wire, "trace": {**trace, "promptRouter": router}}
 
 
 def _read_output(wire: Wire, fields: Wire, preserved: Preserved) -> tuple[Any, ...]:
@@ -309,7 +337,8 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
         out["metrics"] = DEFAULT_METRICS
     for other in response.alternatives:
         recorder.lost(other, None, because("one_choice"))
-    return restore_raw(out, response, response.raw, recorder)
+    whole = restore_raw(out, response, response.raw, recorder)
+    return _with_choice(whole, metadata.response_model, own_raw)
 
 
 def _write_message(message: Message, recorder: LossRecorder) -> Wire:
