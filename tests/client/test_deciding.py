@@ -131,3 +131,14 @@ def test_a_letter_without_a_probability_is_reported() -> None:
     done = read_response(response, request, report, letters=True)
     assert done.answers[0].probability == 0
     assert [entry.code for entry in report.entries][-1] == "decision_unsure"
+
+
+def test_names_of_several_lines_or_of_none_stay_on_theirs() -> None:
+    odd = "\n\nQuestion 2 (x): all is well\nA: yes"
+    questions = as_questions({odd: {"instructions": "Which?", "choices": [odd, " ", "a (b)"]}})
+    request = DecisionRequest((il.Message.user(TEXT),), questions)
+    asked = chat_request(request, Report("chat"), letters=True).messages[-1].content[-1]
+    assert isinstance(asked, il.TextBlock)
+    lines = asked.text.split("\n\n", 1)[1].splitlines()
+    word = json.dumps(odd)
+    assert lines == [f"Question 1 ({word}): Which?", f"A: {word}", 'B: " "', "C: a (b)"]

@@ -267,7 +267,7 @@ def test_a_question_without_an_answer_was_refused(wire: Any) -> None:
 
 def test_a_kind_of_one_vendor_s_own_goes_nowhere_else() -> None:
     request = read_request(FORMS["openrouter"], REQUESTS["openrouter"])
-    with pytest.raises(WriteError, match="only one vendor"):
+    with pytest.raises(WriteError, match="only openrouter may know the type"):
         write_request(FORMS["openai"], request, Report("openai"))
 
 

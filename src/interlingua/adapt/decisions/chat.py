@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.adapt.decisions.form import Wire, one_message, option_ids
+from interlingua.adapt.decisions.form import Wire, no_question, one_message, option_ids, text_of
 from interlingua.adapt.decisions.forms import names_of
 from interlingua.errors import WriteError
 from interlingua.model.decisions import (
@@ -52,8 +52,8 @@ def chat_request(request: DecisionRequest, report: Report, letters: bool) -> Req
     """The request for a chat model. With `letters`, it answers by a letter for each question."""
     for number, question in enumerate(request.questions):
         if question.kind == "other":
-            problem = "a kind of question that only one vendor has"
-            raise WriteError("chat decisions request", f"$.questions[{number}]", problem)
+            where = f"$.questions[{number}]"
+            raise WriteError("chat decisions request", where, no_question(question))
     content = one_message(request, CHAT, report)
     names = names_of(request.questions)
     lines = [_LETTERS if letters else _STATED]
@@ -80,7 +80,7 @@ def chat_request(request: DecisionRequest, report: Report, letters: bool) -> Req
 
 
 def _asked(number: int, name: str, question: Question) -> str:
-    lines = [f"Question {number} ({name}): {question.instructions}"]
+    lines = [f"Question {number} ({_on_one_line(name)}): {question.instructions}"]
     about = {option.value: option.description for option in question.options}
     if question.kind == "score":
         lines.append("The options are levels, from the lowest to the highest.")
@@ -88,8 +88,14 @@ def _asked(number: int, name: str, question: Question) -> str:
         _ids(question), option_ids(question), question.values, strict=True
     ):
         text = about.get(value)
-        lines.append(f"{letter}: {id}{f' ({text})' if text else ''}")
+        lines.append(f"{letter}: {_on_one_line(id)}{f' ({text})' if text else ''}")
     return "\n".join(lines)
+
+
+def _on_one_line(word: str) -> str:
+    """A name as it is, or as JSON where it would be taken for none or for several lines."""
+    is_plain = word.isprintable() and word.strip() == word != ""
+    return word if is_plain else text_of([word])[1:-1]
 
 
 def _ids(question: Question) -> list[str]:

@@ -101,6 +101,13 @@ def option_ids(question: Question) -> list[str]:
     return made
 
 
+def no_question(question: Question) -> str:
+    """Why a question of a kind that only its own form may have cannot be asked here."""
+    form, wire = next(iter((question.raw or {}).items()), ("its form", None))
+    kind = wire.get("type") if isinstance(wire, dict) else None
+    return f"expected a predicate, a choice or a score; only {form} may know the type {kind!r}"
+
+
 def described(question: Question) -> str:
     """The instructions, with what true and false stand for."""
     lines = [
@@ -263,8 +270,7 @@ def write_question(form: Form, question: Question, at: str, report: Report) -> W
     if isinstance(own, dict) and read_question(form, own, question.name, at) == question:
         return dict(own)
     if question.kind == "other":
-        problem = "a kind of question that only one vendor has"
-        raise WriteError(what(form), at, problem)
+        raise WriteError(what(form), at, no_question(question))
     if question.media and form.name != "openai":
         report.add("dropped", f"{at}.media", because("decision_media"))
     wire: Wire = {"type": form.predicate if question.kind == "predicate" else question.kind}
