@@ -271,6 +271,8 @@ class MediaRules(Group, frozen=True):
     """Media by http or https URL; `fetch`, like `no`: the data itself must be sent."""
     image_by_s3: bool | None = None
     """Images by s3 URL."""
+    image_detail: bool | None = None
+    """How closely each image is looked at."""
 
 
 class Words(Group, frozen=True):

@@ -94,3 +94,25 @@ def test_media_with_its_data_and_media_in_s3_stay(block: ImageBlock) -> None:
 def test_media_by_url_stays_where_no_rule_speaks_of_it() -> None:
     asked = request(Message(Role.USER, (BY_URL,)), max_output_tokens=9)
     assert fitted("anthropic:claude-opus-4-8", asked).value.messages == asked.messages
+
+
+@pytest.mark.parametrize("dialect", ["gemini", "gemini-interactions"])
+@pytest.mark.parametrize(
+    ("model", "rule"),
+    [
+        ("gemini-2.5-flash", "gemini-resolution"),
+        ("gemma-4-26b-a4b-it", "gemma-resolution"),
+        ("gemini-3.1-pro", None),
+        ("gemini-4-argon", None),
+    ],
+)
+def test_a_detail_is_dropped_where_the_model_takes_one_for_all_images(
+    model: str, rule: str | None, dialect: str
+) -> None:
+    seen, whole = PICTURE.replace(detail="low"), PICTURE.replace(detail="auto")
+    done = fitted(f"gemini:{model}", request(Message.user([seen, whole])), dialect)
+    kept = PICTURE if rule else seen
+    assert done.value.messages[0].content == (kept, whole)
+    paths = [path for _, path, _ in losses(done)]
+    assert paths == (["$.messages[0].content[0].detail"] if rule else [])
+    assert [loss.rule for loss in done.report.losses] == ([rule] if rule else [])

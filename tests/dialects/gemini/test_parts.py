@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from interlingua.adapt.history.retell import retell
 from interlingua.dialects.gemini import DIALECT
+from interlingua.dialects.kernel.words import snake_case
 from interlingua.model.blocks import (
     AudioBlock,
     Block,
@@ -191,8 +193,64 @@ def test_a_text_document_is_sent_as_bytes() -> None:
 
 
 def test_fields_without_a_place_are_reported() -> None:
-    image = ImageBlock(Source("base64", PNG), "image/png", detail="low", cache=Cache())
-    assert said(image)[1] == [("dropped", ".detail"), ("dropped", ".cache")]
+    image = ImageBlock(Source("base64", PNG), "image/png", cache=Cache())
+    assert said(image)[1] == [("dropped", ".cache")]
     assert said(RefusalBlock("No.")) == (text("No."), [("downgraded", "")])
     raw = {"openai-chat": {"x": 1, "$form": {"y": 2}}}
     assert said(TextBlock("Hi", raw=raw))[1] == [("dropped", ".raw.openai-chat.x")]
+
+
+@pytest.mark.parametrize(
+    ("level", "detail"),
+    [("LOW", "low"), ("MEDIUM", "medium"), ("HIGH", "high"), ("ULTRA_HIGH", "ultra_high")],
+)
+@pytest.mark.parametrize("named", [str, snake_case])
+def test_the_resolution_of_an_image_is_its_detail(
+    level: str, detail: str, named: Callable[[str], str]
+) -> None:
+    word = {"level": f"MEDIA_RESOLUTION_{level}"}
+    source = {named("mimeType"): "image/png", "data": PNG}
+    part = {named("inlineData"): source, named("mediaResolution"): word}
+    expected = ImageBlock(Source("base64", PNG), "image/png", detail=detail)
+    assert blocks(part) == (expected,)
+    assert said(expected) == (
+        {"inlineData": {"mimeType": "image/png", "data": PNG}, "mediaResolution": word},
+        [],
+    )
+
+
+def test_a_detail_without_a_word_of_its_own() -> None:
+    made, lost = said(ImageBlock(Source("base64", PNG), "image/png", detail="original"))
+    assert made["mediaResolution"] == {"level": "MEDIA_RESOLUTION_ULTRA_HIGH"}
+    assert lost == [("approximated", ".detail")]
+    made, lost = said(ImageBlock(Source("base64", PNG), "image/png", detail="blurred"))
+    assert "mediaResolution" not in made
+    assert lost == [("dropped", ".detail")]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"inlineData": {"mimeType": "video/mp4", "data": PNG}},
+        {"inlineData": {"mimeType": "application/pdf", "data": PNG}},
+        text("Hi"),
+    ],
+)
+def test_the_resolution_of_anything_else_stays_raw(part: Any) -> None:
+    level = {"level": "MEDIA_RESOLUTION_LOW"}
+    (block,) = blocks({**part, "mediaResolution": level})
+    assert block.raw is not None
+    assert block.raw["gemini"]["mediaResolution"] == level
+
+
+def test_an_image_in_a_result_has_no_resolution() -> None:
+    image = ImageBlock(Source("base64", PNG), "image/png", detail="low")
+    result = Message.tool_result("call_1", [image], tool_name="f")
+    wire, report = write(
+        Message.user("Hi"), Message.assistant([ToolUseBlock("call_1", "f", {})]), result
+    )
+    (part,) = wire["contents"][2]["parts"]
+    assert part["functionResponse"]["parts"] == [
+        {"inlineData": {"mimeType": "image/png", "data": PNG}}
+    ]
+    assert ("dropped", "$.messages[2].content[0].content[0].detail") in losses(report)

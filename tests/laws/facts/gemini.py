@@ -103,9 +103,16 @@ def _pair(pieces: list[Piece]) -> None:
             waiting = [call for call in waiting if call.id != piece.id]
 
 
+LEVELS = {
+    f"MEDIA_RESOLUTION_{level.upper()}": level for level in ("low", "medium", "high", "ultra_high")
+}
+
+
 def _pieces(role: str, part: Any) -> list[Piece]:
     signature = part.get("thoughtSignature") or None
     pieces = _unsigned(role, part)
+    if pieces[0].kind == "image":
+        pieces[0].detail = LEVELS.get((part.get("mediaResolution") or {}).get("level"))
     if signature is not None:
         pieces[0].signature, pieces[0].issuer = signature, "google"
     return pieces

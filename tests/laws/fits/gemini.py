@@ -23,10 +23,19 @@ def contents(model: Model, wire: Any, is_developer: bool) -> Iterator[Refusal]:
         yield Refusal("GEM-PENALTY", ", ".join(penalties))
     if model.version >= (3, 0):
         yield from signed(wire)
+    else:
+        yield from looked_at(wire)
+
+
+def looked_at(wire: Any) -> Iterator[Refusal]:
+    """Before Gemini 3 the resolution is one for the whole request."""
+    if any("mediaResolution" in part for part in _parts(wire.get("contents"))):
+        yield Refusal("GEM-RESOLUTION", "a resolution for one image")
 
 
 def gemma(model: Model, wire: Any) -> Iterator[Refusal]:
     """Gemma 3 has no instructions: "Developer instruction is not enabled"."""
+    yield from looked_at(wire)
     if model.version < (4, 0) and wire.get("systemInstruction"):
         yield Refusal("GEMMA-SYSTEM", "systemInstruction")
 

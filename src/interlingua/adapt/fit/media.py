@@ -41,10 +41,10 @@ def fit_media(fitter: Fitter) -> None:
     rules, results = fitter.profile.media, fitter.profile.tools.result_media
     refused = _refused(rules)
     by_url = rules.by_url not in _NOT_BY_URL
-    if not refused and results is None and by_url:
-        return
     if refused or not by_url:
         rewrite_blocks(fitter, lambda blocks: _placeheld(fitter, blocks, refused))
+    if rules.image_detail is False:
+        rewrite_blocks(fitter, lambda blocks: [_undetailed(fitter, each) for each in blocks])
     if results is not None:
         _behind_results(fitter, frozenset(results))
 
@@ -53,7 +53,7 @@ def concerns_media(profile: Profile) -> bool:
     """Whether any rule is about which media are accepted, and where."""
     rules = profile.media
     refused = rules.by_url in _NOT_BY_URL or bool(_refused(rules))
-    return refused or profile.tools.result_media is not None
+    return refused or profile.tools.result_media is not None or rules.image_detail is False
 
 
 def wants_data(profile: Profile, block: Block) -> bool:
@@ -160,6 +160,14 @@ def _placeheld(fitter: Fitter, blocks: Sequence[Any], refused: dict[str, str]) -
             out.append(left_out(words, f"this model takes no {words}"))
         before = kind
     return out
+
+
+def _undetailed(fitter: Fitter, block: Any) -> Any:
+    """An image without its detail; `auto` asks for nothing."""
+    if type(block) is not ImageBlock or block.detail in (None, "auto"):
+        return block
+    fitter.lost_at(block, "detail", "media.image_detail", because("model_rejects"), "dropped")
+    return fitter.stands_for(block.replace(detail=None), block)
 
 
 def _text_of(block: Any) -> str | None:

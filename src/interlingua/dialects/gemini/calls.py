@@ -48,6 +48,7 @@ from interlingua.dialects.kernel.preserved import (
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.blocks import (
+    ImageBlock,
     MediaBlock,
     TextBlock,
     ToolResultBlock,
@@ -314,7 +315,7 @@ def _write_result(block: Any, recorder: LossRecorder) -> Wire:
     parts = []
     for inner in block.content:
         if isinstance(inner, MediaBlock):
-            parts.append(write_media(inner, recorder))
+            parts.append(write_media(_undetailed(inner, recorder), recorder))
         elif type(inner) is UnknownBlock:
             parts.append(write_unknown(inner, recorder))
         elif type(inner) is not TextBlock:
@@ -322,6 +323,16 @@ def _write_result(block: Any, recorder: LossRecorder) -> Wire:
     media = [part for part in parts if part is not None]
     response = _write_response(block, recorder)
     return {"response": response, "parts": media} if media else {"response": response}
+
+
+def _undetailed(block: MediaBlock, recorder: LossRecorder) -> MediaBlock:
+    """Media for a result, whose parts have no resolution."""
+    if type(block) is not ImageBlock or block.detail is None:
+        return block
+    recorder.lost(block, "detail")
+    new = block.replace(detail=None)
+    recorder.alias(new, block)
+    return new
 
 
 def _write_hosted(block: Any, recorder: LossRecorder) -> Wire:

@@ -12,7 +12,7 @@ from interlingua.dialects.gemini import tables
 from interlingua.dialects.gemini.tables import NAME
 from interlingua.dialects.google import address_of, source_of
 from interlingua.dialects.kernel.errors import require
-from interlingua.dialects.kernel.fields import NOT_OURS, Field, Table, constant, inside, plain
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Table, constant, inside, plain, word
 from interlingua.dialects.kernel.preserved import (
     FORM,
     Preserved,
@@ -29,6 +29,7 @@ from interlingua.model import blocks as model
 from interlingua.model.blocks import (
     Block,
     DocumentBlock,
+    ImageBlock,
     MediaBlock,
     Source,
     TextBlock,
@@ -175,21 +176,40 @@ _SOURCES = {
 _TYPE = plain("mimeType", "media_type", str, fill=lambda _: None)
 _NAME = plain("displayName", "name", str)
 _BLOCKS = (*tables.MEDIA.values(), DocumentBlock)
+_DETAIL = inside(
+    "mediaResolution",
+    word("level", "detail", tables.RESOLUTIONS, near=tables.NEAR_RESOLUTIONS),
+)
+_MORE: dict[type[MediaBlock], tuple[Field, ...]] = {ImageBlock: (_DETAIL,)}
 TABLES: dict[str, dict[type[MediaBlock], Table]] = {
-    key: {each: part_table(each, inside(key, source, _TYPE, _NAME)) for each in _BLOCKS}
+    key: {
+        each: part_table(each, inside(key, source, _TYPE, _NAME), *_MORE.get(each, ()))
+        for each in _BLOCKS
+    }
     for key, source in _SOURCES.items()
 }
 """By the key of the part, for each kind of block. What kind it is shows when the type is read, so
-that all of them are read by the table of documents."""
+that all of them are read by the table of documents, but for images with a resolution."""
 
 
-def read_media(part: Wire, key: str, preserved: Preserved) -> MediaBlock:
-    attrs = TABLES[key][DocumentBlock].read(part, preserved)
+def read_media(part: Wire, key: str, preserved: Preserved, in_result: bool = False) -> MediaBlock:
+    table = DocumentBlock if in_result else _read_as(part, key)
+    attrs = TABLES[key][table].read(part, preserved)
     uri = attrs["source"].data if key == "fileData" else ""
     if (inline := data_url(uri)) is not None:
         attrs["source"], preserved.spelling[DATA_URL] = inline.source, inline.head
         attrs.setdefault("media_type", inline.media_type)
     return kind_of(attrs.get("media_type"), uri)(**attrs, raw=preserved.raw(NAME))
+
+
+def _read_as(part: Wire, key: str) -> type[MediaBlock]:
+    """The kind of block whose table reads a part: a resolution is the detail of an image."""
+    if part.get("mediaResolution") is None and part.get("media_resolution") is None:
+        return DocumentBlock
+    attrs = TABLES[key][DocumentBlock].read(part, Preserved())
+    uri = attrs["source"].data if key == "fileData" else ""
+    is_image = kind_of(attrs.get("media_type"), uri) is ImageBlock
+    return ImageBlock if is_image else DocumentBlock
 
 
 STYLES = {
@@ -228,7 +248,7 @@ def read_media_part(part: Any) -> model.ResultBlock:
     ]
     if len(found) != 1:
         return model.UnknownBlock({NAME: part})
-    return read_media(part, found[0], Preserved())
+    return read_media(part, found[0], Preserved(), in_result=True)
 
 
 def write_media(block: MediaBlock, recorder: LossRecorder) -> Wire | None:

@@ -60,6 +60,14 @@ NAMELESS = "unknown"
 
 MEDIA: dict[str, type[MediaBlock]] = {"image": ImageBlock, "audio": AudioBlock, "video": VideoBlock}
 """The first half of a media type to the block; anything else is a document."""
+RESOLUTIONS: TwoWay[str, str] = TwoWay(
+    {
+        f"MEDIA_RESOLUTION_{level}": level.lower()
+        for level in ("LOW", "MEDIUM", "HIGH", "ULTRA_HIGH")
+    }
+)
+"""How closely an image is looked at."""
+NEAR_RESOLUTIONS = {"original": "MEDIA_RESOLUTION_ULTRA_HIGH"}
 DEFAULT_TYPES: dict[type[MediaBlock], str] = {
     ImageBlock: "image/png",
     AudioBlock: "audio/wav",
