@@ -40,12 +40,21 @@ def test_what_becomes_of_a_word_of_ollama(word: str, verdict: str) -> None:
     assert found["field", word].verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("word", "status", "group"), [("num_gpu", "mapped", ""), ("temperature", "raw", "option")]
+)
 def test_a_word_that_is_not_what_the_almanac_says_is_found(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, word: str, status: str, group: str
 ) -> None:
     old = wire_gaps.lines_of("ollama")
-    key = ("field", "num_gpu")
-    wrong = {**old, key: old[key]._replace(status="mapped", group="")}
+    key = ("field", word)
+    wrong = {**old, key: old[key]._replace(status=status, group=group)}
     monkeypatch.setattr(wire_gaps, "lines_of", lambda _: wrong)
-    (problem,) = wire_proof.untrue("ollama", lambda word: word == "num_gpu")
-    assert problem.startswith("field num_gpu is called mapped")
+    (problem,) = wire_proof.untrue("ollama", lambda each: each == word)
+    assert problem.startswith(f"field {word} is called {status}")
+
+
+def test_a_word_that_makes_a_block_unknown_is_not_mapped() -> None:
+    found = wire_proof.prove("bedrock", lambda word: word in ("serverName", "toolAddition"))
+    assert found["field", "serverName"].verdict == "whole"
+    assert found["field", "toolAddition"].verdict == "mapped"

@@ -206,13 +206,21 @@ BESIDE: dict[str, dict[str, Any]] = {
     "role": {"parts": [{"text": "hi"}]},
     "jsonPath": {"stringValue": "word"},
     **{f"{kind}Value": {"jsonPath": "$.a"} for kind in ("bool", "null", "number", "string")},
+    "compact_threshold": {"type": "compaction"},
+    "mediaResolution": {"inlineData": {"mimeType": "image/png", "data": "AAAA"}},
     "url_citation": {"url": "https://example.com/a"},
     "input_image": {"image_url": "https://example.com/a.png"},
     "input_file": {"file_url": "https://example.com/a.pdf"},
 }
 """What stands beside a field or a literal that says nothing alone."""
-_LISTS = {"messages": [{"role": "user", "content": "hi"}]}
-"""The same for lists of objects that no type describes."""
+_LISTS = {
+    "context_management": [{"type": "compaction", "compact_threshold": 3}],
+    "edits": [{"type": "compact_20260112"}],
+    "messages": [{"role": "user", "content": "hi"}],
+}
+"""The same for lists of objects that no type describes well enough."""
+_UNTYPED = frozenset({"messages"})
+"""Lists whose objects have no type at all."""
 _PLAIN: dict[Any, Any] = {str: "word", int: 3, float: 0.5, bool: True, bytes: "AAAA"}
 
 
@@ -222,10 +230,11 @@ def sample(hint: Any, name: str = "", depth: int = 0) -> Wire:
     if not found or depth > 12:
         return None
     kind, of = inside(found[0])
-    if kind == "list" and name in _LISTS and _is_map(of):
+    if kind == "list" and name in _LISTS and (name not in _UNTYPED or _is_map(of)):
         return deepcopy(_LISTS[name])
     if kind == "literal":
-        return of[0] if of else None
+        said = [word for word in of if not str(word).endswith("UNSPECIFIED")]
+        return (said or [*of, None])[0]
     if kind == "list":
         return [sample(of, name, depth + 1)]
     if kind == "map":
@@ -255,14 +264,15 @@ def minimal(kind: Any, depth: int = 0) -> dict[str, Wire]:
         if needed
         or (name in ("type", "object", "role") and _is_word(hint))
         or _is_text(name, hint)
-        or _NEEDED.get(name) in struct.fields
+        or any(other in struct.fields for other in _NEEDED.get(name, ()))
     }
 
 
 def _filled(kind: Any, depth: int) -> dict[str, Wire]:
-    """An object that requires nothing, with its first field."""
+    """An object that requires nothing, with a text or else its first field."""
     struct = fields_of(kind)
-    for name, (hint, _) in struct.fields.items() if struct else ():
+    fields = sorted(struct.fields.items(), key=lambda item: item[0] != "text") if struct else ()
+    for name, (hint, _) in fields:
         if (value := sample(hint, name, depth)) is not None:
             return {name: value}
     return {}
@@ -277,8 +287,8 @@ def _is_word(hint: Any) -> bool:
     return any(inside(arm)[0] == "literal" for arm in arms(hint))
 
 
-_NEEDED = {"name": "parameters", "tools": "mode"}
-"""Fields without which a definition or a choice of tools says nothing, by another field of it."""
+_NEEDED = {"name": ("parameters", "serverName"), "tools": ("mode",)}
+"""Fields without which a definition or a choice of tools says nothing, by other fields of it."""
 
 
 class Place(NamedTuple):
@@ -338,6 +348,8 @@ class Trial(NamedTuple):
     without: Wire
     at: Steps
     word: str
+    contrast: bool = False
+    """Whether another known word stands in its place: a difference may then be due to that."""
 
 
 class Root(NamedTuple):
@@ -368,7 +380,9 @@ def trials(
                 body, before = root.embed(place.body({**base, **beside, field: word}))
                 at = (*before, *place.steps, field)
                 name = word if isinstance(word, str) else word[0]
-                yield ("literal", name), Trial(root.what, body, changed(body, at, other), at, name)
+                without = changed(body, at, other)
+                is_known = other not in ("some_other", ["some_other"])
+                yield ("literal", name), Trial(root.what, body, without, at, name, is_known)
 
 
 _NO: Any = object()
@@ -435,16 +449,18 @@ class Proof(NamedTuple):
     why: str = ""
 
 
+CONTRAST = Proof("mapped", "as another word is")
+"""A literal is mapped, or the word that stood in its place is."""
 ORDER = ("mapped", "named", "whole", "silent", "unread")
 
 
 def judge(trial: Trial, source: str, target: str) -> Proof:
     try:
-        with_it, reported = read(trial.what, trial.with_it, source, target)
+        with_it = read(trial.what, trial.with_it, source)
     except InterlinguaError as error:
         return Proof("unread", str(error)[:100])
     try:
-        without, before = read(trial.what, trial.without, source, target)
+        without = read(trial.what, trial.without, source)
     except InterlinguaError as error:
         steps = trial.at[1 + (source == "bedrock") :] if trial.what == "frame" else trial.at
         path = _path(steps)
@@ -453,8 +469,13 @@ def judge(trial: Trial, source: str, target: str) -> Proof:
             each.replace("[0]", "") in text for each in (path, _path(trial.at[:-1]) + ":")
         )
         return Proof("mapped", "required") if is_needed else Proof("unread", str(error)[:100])
-    if with_it != without:
-        return Proof("mapped")
+    if with_it != without and _unknown(with_it) <= _unknown(without):
+        return CONTRAST if trial.contrast else Proof("mapped")
+    try:
+        reported = told(trial.what, trial.with_it, source, target)
+        before = told(trial.what, trial.without, source, target)
+    except InterlinguaError as error:
+        return Proof("unread", str(error)[:100])
     new = [entry for entry in reported if entry not in before]
     names = {trial.word, *map(str, trial.at[-1:])}
     names |= {_camel(name) for name in names} | {_snake(name) for name in names}
@@ -491,16 +512,28 @@ def _snake(word: str) -> str:
     return "".join([f"_{c.lower()}" if c.isupper() else c for c in word])
 
 
-def read(what: str, body: Wire, source: str, target: str) -> tuple[Any, list[str]]:
-    """The canonical form of a body without what is preserved of it, and the report of its way to
-    another dialect: the places, then the sentence."""
-    if what == "frame":
-        return _read_frames(body, source, target)
+def read(what: str, body: Wire, source: str) -> Any:
+    """The canonical form of a body without what is preserved of it; of a stream, its events."""
     own = il.dialect(source)
+    if what == "frame":
+        reader = own.stream_reader()
+        events = [event for each in body for event in reader.feed(_frame(source, each))]
+        return [bare_value(event) for event in events + reader.close()]
     value: Value = getattr(own, f"read_{what}")(deepcopy(body))
-    report = il.convert(deepcopy(body), source, target, what).report
-    return bare_value(value), [
-        f"{','.join(e.at) or e.path} {e.path} {e.reason}" for e in report.located()
+    return bare_value(value)
+
+
+def told(what: str, body: Wire, source: str, target: str) -> list[str]:
+    """The report of a body's way to another dialect: the places, then the sentence."""
+    if what != "frame":
+        report = il.convert(deepcopy(body), source, target, what).report
+        return [f"{','.join(e.at) or e.path} {e.path} {e.reason}" for e in report.located()]
+    data = b"".join([encoder(source)(_frame(source, each)) for each in body])
+    converted = il.stream_convert(data, source, target)
+    for _ in converted:
+        pass
+    return [
+        _unnumbered(f"{','.join(e.at)} {e.path} {e.reason}") for e in converted.report.located()
     ]
 
 
@@ -521,16 +554,11 @@ def _without_raw(value: Any) -> Any:
     return [_without_raw(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _read_frames(frames: list[Wire], source: str, target: str) -> tuple[Any, list[str]]:
-    """The same for a stream in which one frame was replaced, or added."""
-    reader, encode = il.dialect(source).stream_reader(), encoder(source)
-    whole = [_frame(source, each) for each in frames]
-    events = [event for frame in whole for event in reader.feed(frame)] + reader.close()
-    converted = il.stream_convert(b"".join(map(encode, whole)), source, target)
-    for _ in converted:
-        pass
-    reported = [f"{','.join(e.at)} {e.path} {e.reason}" for e in converted.report.located()]
-    return [bare_value(event) for event in events], [_unnumbered(each) for each in reported]
+def _unknown(value: Any) -> int:
+    """How many blocks of a canonical value no reader understood: all of such a block is raw."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    is_one = isinstance(value, dict) and value.get("type") == "unknown"
+    return is_one + sum(map(_unknown, inner))
 
 
 def _unnumbered(entry: str) -> str:
@@ -634,16 +662,21 @@ def _merged(old: Wire, new: Wire) -> Wire:
     return new
 
 
+def _rank(proof: Proof) -> tuple[int, bool]:
+    return ORDER.index(proof.verdict), proof == CONTRAST
+
+
 def prove(surface: str, some: Callable[[str], bool] = lambda _: True) -> dict[wire_gaps.Key, Proof]:
     """The best that was found for each word of a surface that `some` picks."""
     found: dict[wire_gaps.Key, Proof] = {}
     source, target = WAYS[surface]
     for root in ROOTS[surface]:
         for key, trial in trials(root, some):
-            if found.get(key, Proof("unread")).verdict == "mapped":
+            known = found.get(key)
+            if known is not None and known.verdict == "mapped" and known != CONTRAST:
                 continue
             proof = judge(trial, source, target)
-            if key not in found or ORDER.index(proof.verdict) < ORDER.index(found[key].verdict):
+            if known is None or _rank(proof) < _rank(known):
                 found[key] = proof
     return found
 
@@ -686,11 +719,33 @@ def _cited(chunk: Wire) -> tuple[Wire, Steps]:
     return {"candidates": [candidate]}, ("candidates", 0, "groundingMetadata", "groundingChunks", 0)
 
 
+def _seen(level: Wire) -> tuple[Wire, Steps]:
+    """A request with an image that is looked at closely."""
+    part = {**BESIDE["mediaResolution"], "mediaResolution": level}
+    return {"contents": [{"parts": [part]}]}, ("contents", 0, "parts", 0, "mediaResolution")
+
+
 def _chosen(choice: Wire) -> tuple[Wire, Steps]:
     """A request for an interaction with a choice of tools."""
     way: Steps = ("generation_config", "tool_choice", "allowed_tools")
     body = {"model": "m", "input": "hi", way[0]: {way[1]: {way[2]: choice}}}
     return body, way
+
+
+def _in_rules(leaf: Wire) -> tuple[Wire, Steps]:
+    """A request of Bedrock with a block in instructions of mid-conversation."""
+    spec = {"name": "word", "inputSchema": {"json": {"type": "object"}}}
+    rules = {"role": "system", "content": [leaf]}
+    said = [{"role": "user", "content": [{"text": "hi"}]}, rules]
+    body = {"messages": said, "toolConfig": {"tools": [{"toolSpec": spec}]}}
+    return body, ("messages", 1, "content", 0)
+
+
+def _in_claude_rules(leaf: Wire) -> tuple[Wire, Steps]:
+    """The same for Anthropic."""
+    tools = [{"name": "word", "input_schema": {"type": "object"}}]
+    said = [*_ASKED["messages"], {"role": "system", "content": [leaf]}]
+    return {"model": "m", "messages": said, "tools": tools}, ("messages", 1, "content", 0)
 
 
 def _in_pieces(call: Wire) -> tuple[list[Wire], Steps]:
@@ -734,6 +789,13 @@ ROOTS: dict[str, tuple[Root, ...]] = {
     "anthropic": (
         Root("request", f"{_CLAUDE}message_create_params:MessageCreateParamsNonStreaming"),
         Root("request", f"{_CLAUDE}beta.message_create_params:MessageCreateParamsNonStreaming"),
+        *[
+            Root("request", f"{_CLAUDE}beta.beta_request_tool_{name}:{kind}", _in_claude_rules)
+            for name, kind in (
+                ("addition_block_param", "BetaRequestToolAdditionBlockParam"),
+                ("removal_block_param", "BetaRequestToolRemovalBlockParam"),
+            )
+        ],
         Root("response", f"{_CLAUDE}message:Message"),
         Root("response", f"{_CLAUDE}beta.beta_message:BetaMessage"),
         Root(
@@ -753,6 +815,7 @@ ROOTS: dict[str, tuple[Root, ...]] = {
         Root("request", f"{_GENAI}Tool", _under(_HELLO, "tools", True)),
         Root("request", f"{_GENAI}ToolConfig", _under(_HELLO, "toolConfig")),
         Root("request", f"{_GENAI}GenerateContentConfig", lambda leaf: ({**_HELLO, **leaf}, ())),
+        Root("request", f"{_GENAI}PartMediaResolution", _seen),
         Root("response", f"{_GENAI}GenerateContentResponse"),
         Root("response", f"{_GENAI}GroundingChunk", _cited),
         Root("frame", f"{_GENAI}FunctionCall", _in_pieces),
@@ -800,6 +863,7 @@ ROOTS: dict[str, tuple[Root, ...]] = {
     ),
     "bedrock": (
         Root("request", "shape:ConverseRequest"),
+        Root("request", "shape:ContentBlock", _in_rules),
         Root("response", "shape:ConverseResponse"),
         Root("frame", "shape:ConverseStreamOutput", streamed("bedrock")),
     ),
@@ -809,10 +873,13 @@ ROOTS: dict[str, tuple[Root, ...]] = {
 # -- the almanac ----------------------------------------------------------------------------------
 
 SILENT = frozenset(
-    {"form", "composed", "piece", "aside", "socket", "beta_header", "model_name", "media_type"}
+    {
+        *("form", "composed", "piece", "aside", "socket", "beta_header", "model_name"),
+        *("media_type", "unspecified"),
+    }
 )
 """Groups whose words may leave no trace: spelling, pieces that a later frame repeats, and words
-that stand in no body."""
+that stand in no body or for no value."""
 
 
 def is_true(line: wire_gaps.Line, proof: Proof | None) -> bool:
@@ -822,7 +889,7 @@ def is_true(line: wire_gaps.Line, proof: Proof | None) -> bool:
         return True
     if line.status == "mapped":
         return verdict == "mapped" or (bool(line.group) and verdict in ("named", "whole"))
-    return verdict in ("mapped", "named", "whole")
+    return verdict in ("named", "whole") or proof == CONTRAST
 
 
 def untrue(surface: str, some: Callable[[str], bool] = lambda _: True) -> list[str]:
@@ -847,7 +914,8 @@ def settle(surface: str) -> None:
 
 def _settled(surface: str, line: wire_gaps.Line, verdict: str) -> wire_gaps.Line:
     if verdict == "mapped":
-        return line._replace(status="mapped", group="")
+        is_named = wire_gaps.is_mentioned(line.word, wire_gaps.SURFACES[surface].folders)
+        return line._replace(status="mapped", group="" if is_named else "passed")
     if verdict in ("named", "whole"):
         new: str | None = wire_gaps.by_rule(surface, line.word, line.types.split(", "))
         group = new if new is not None and _status(new) == "raw" else "reported"
