@@ -75,6 +75,20 @@ def test_items_are_counted_beside_searches_that_the_provider_counts() -> None:
     ):
         counted = {"image_gen": images, "web_search": {"num_requests": number}}
         assert uses(answer(search(), CODE, tool_usage=counted)) == expected
+        assert uses(answer(search(), CODE, tool_usage={"web_search": counted["web_search"]})) == (
+            expected
+        )
+
+
+@pytest.mark.parametrize("more", [{}, {"x": {"a": 1}}])
+def test_searches_are_counted_without_images_beside_them(more: Any) -> None:
+    wire = answer(tool_usage={"web_search": {"num_requests": 3}, **more})
+    response = il.dialect("openai-responses").read_response(wire)
+    assert uses(wire) == {"web_search": 3}
+    assert il.dialect("openai-responses").write_response(response).wire == wire
+    entries = il.convert(wire, to="anthropic").report.entries
+    told = [entry for entry in entries if "tool_usage" in entry.path]
+    assert bool(told) == bool(more)
 
 
 @pytest.mark.parametrize("odd", [[["a"]], [{"type": ["web_search_call"]}], [{"type": None}], [7]])

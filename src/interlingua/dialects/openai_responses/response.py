@@ -7,7 +7,7 @@ from typing import Any
 
 from interlingua.dialects.kernel.errors import ShapeError, read_whole, require
 from interlingua.dialects.kernel.fields import usual
-from interlingua.dialects.kernel.preserved import Preserved, fill
+from interlingua.dialects.kernel.preserved import Preserved, fill, spelling_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import Split
 from interlingua.dialects.kernel.wire import Wire
@@ -91,13 +91,15 @@ def _read_beside(usage: Usage, wire: Wire, preserved: Preserved, taken: set[str]
     taken.update(() if tiered is usage else ("service_tier",))
     runs = _runs(wire.get("output"))
     uses: Any = wire.get("tool_usage")
-    searches = uses.get(_SEARCH) if type(uses) is dict and _IMAGES in uses else None
+    searches = uses.get(_SEARCH) if type(uses) is dict else None
     if type(searches) is dict and type(searches.get(_REQUESTS)) is int:
         runs.pop(_SEARCH, None)
         if searches[_REQUESTS] > 0 and len(searches) == 1:
             taken.add("tool_usage")
-            others = {key: item for key, item in uses.items() if key != _SEARCH}
-            preserved.rest["tool_usage"] = others
+            if others := {key: item for key, item in uses.items() if key != _SEARCH}:
+                preserved.rest["tool_usage"] = others
+            if _IMAGES not in uses:
+                preserved.spelling["imageless"] = True
             runs[_SEARCH] = searches[_REQUESTS]
     elif _SEARCH in runs:
         preserved.spelling["counted"] = True
@@ -141,7 +143,8 @@ def _write_beside(usage: Usage, out: Wire, own_raw: Wire, recorder: LossRecorder
     write_tier(usage, NAME, out, recorder)
     if usage.tool_uses and (counts := _TOOL_USES.write(usage, recorder)) is not None:
         uses: Wire = {kind: {_REQUESTS: number} for kind, number in counts.items()}
-        images = {} if "tool_usage" in own_raw else {_IMAGES: _NO_IMAGES}
+        is_known = "tool_usage" in own_raw or "imageless" in spelling_in(own_raw)
+        images = {} if is_known else {_IMAGES: _NO_IMAGES}
         out["tool_usage"] = {**images, **uses}
 
 
