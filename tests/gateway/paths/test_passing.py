@@ -100,6 +100,15 @@ def test_what_the_sdks_send_arrives_whole_under_the_providers_names(tmp_path: Pa
         assert all(row["status"] == 200 for row in listed["requests"])
         made = [row for row in listed["requests"] if (row["usage"] or {}).get("output_tokens")]
         assert [row["usage"]["input_tokens"] for row in made] == [3]
+        # what nobody counts has a cost that nobody knows, and moderations have none
+        lacks = {name: (row["usage"] or {}).get("unpriced") for name, row in rows.items()}
+        assert lacks["audio"] == ["audio"]
+        assert lacks["rerank"] == ["rerank"]
+        assert lacks["moderations"] is None
+        _, stats, _ = await gateway.ask("GET", "/stats", token=token)
+        unpriced = {row["name"]: row["unpriced"] for row in stats["models"]}
+        assert unpriced["openai:tts-1"] == 1
+        assert sum(unpriced.values()) == len(listed["requests"]) - 1
 
     run(tmp_path, work)
 

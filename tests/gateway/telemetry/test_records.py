@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +20,8 @@ from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
 from interlingua.store.requests import RequestRow
 from interlingua.store.rows import EventRow
-from tests.gateway.serving import served, settings_in
+from tests.gateway.serving import OPENAI, Upstream, asked, served, settings_in
+from tests.loopback import reply
 
 OLD = datetime.now(UTC) - timedelta(days=100)
 
@@ -79,3 +83,32 @@ def test_a_sweep_that_fails_is_tried_again(tmp_path: Path, monkeypatch: pytest.M
 def test_zero_days_keep_things_for_ever() -> None:
     assert before_of(Retention(0, 0, 0)) == (None, None, None)
     assert before_of(Retention(1e12, 90, 30))[0] is None
+
+
+class Silent(Upstream):
+    """A provider that reports no usage."""
+
+    def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
+        message = {"role": "assistant", "content": "Hi."}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        told = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
+        reply(handler, json.dumps({**told, "choices": [choice]}).encode())
+
+
+def test_an_answer_without_usage_has_a_cost_that_is_not_known(tmp_path: Path) -> None:
+    async def work(provider: Silent) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            status, _, _ = await gateway.ask("POST", "/v1/chat/completions", asked("Hi", OPENAI))
+            assert status == 200
+            await gateway.stored()
+            _, listed, _ = await gateway.ask("GET", "/requests")
+            (row,) = listed["requests"]
+            assert row["usage"] == {"unpriced": ["uncounted tokens"]}
+            _, stats, _ = await gateway.ask("GET", "/stats")
+            assert (stats["week"]["unpriced"], stats["week"]["cost_usd"]) == (1, "0")
+            (found,) = await gateway.service.store.request_costs()
+            assert (found.name, found.requests, found.unpriced) == (OPENAI, 1, 1)
+
+    with Silent() as provider:
+        asyncio.run(work(provider))

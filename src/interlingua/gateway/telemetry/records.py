@@ -305,7 +305,8 @@ def request_row(
         None if stop is None else str(stop),
         len(outcome.tries),
         None if first is None else round(first),
-        _usage(outcome.usage, cost, None if target is None else target.model, prices),
+        _usage(outcome.usage, cost, None if target is None else target.model, prices)
+        or _uncounted(exchange),
         losses,
         () if len(outcome.tries) == 1 and outcome.error is None else _tries(exchange),
         report_of(exchange) if with_report and report is not None and is_reported(report) else None,
@@ -358,6 +359,20 @@ def _usage(
     )
 
 
+def _uncounted(exchange: Exchange) -> Usage | None:
+    """That an answer has a cost which nobody knows, since its provider counts nothing."""
+    what = _BILLED.get(exchange.arrival.action)
+    if what is None or exchange.outcome.status != 200 or exchange.decision.target is None:
+        return None
+    return Usage(unpriced=(what,))
+
+
+_TOKENS = "uncounted tokens"
+_BILLED = {
+    **dict.fromkeys(("generate", "complete", "summarize", "embed", "decide"), _TOKENS),
+    **{action: action for action in ("images", "audio", "rerank")},
+}
+"""What providers bill, by the action of a request."""
 REPORTED = "provider"
 """Under which name a request's usage has the provider's own cost, and what else ours depends on."""
 
