@@ -305,8 +305,7 @@ def request_row(
         None if stop is None else str(stop),
         len(outcome.tries),
         None if first is None else round(first),
-        _usage(outcome.usage, cost, None if target is None else target.model, prices)
-        or _uncounted(exchange),
+        _used(exchange, cost, prices),
         losses,
         () if len(outcome.tries) == 1 and outcome.error is None else _tries(exchange),
         report_of(exchange) if with_report and report is not None and is_reported(report) else None,
@@ -328,6 +327,12 @@ def _name(model: str | None) -> str | None:
     if model is None or (len(model) <= LONGEST and model.isprintable()):
         return model
     return "".join([char if char.isprintable() else "\ufffd" for char in model[:LONGEST]])
+
+
+def _used(exchange: Exchange, cost: Decimal | None, prices: PriceTable) -> Usage | None:
+    target = exchange.decision.target
+    model = None if target is None else target.model
+    return _usage(exchange.outcome.usage, cost, model, prices) or _uncounted(exchange)
 
 
 def _usage(
