@@ -145,8 +145,8 @@ def test_a_swap_that_the_history_forbids_is_refused_in_words_and_as_an_event() -
     refusal = check_swap("b:text", history, REGISTRY, records, active_model="a:vision")
     assert refusal is not None
     assert refusal.text == (
-        "Cannot switch to b:text: the conversation contains an image, and it does not support"
-        " images. The active model is unchanged: a:vision."
+        "Cannot switch to b:text: the conversation contains an image, and the model does not"
+        " support images. The active model is unchanged: a:vision."
     )
     assert str(SwapError(refusal)) == refusal.text
     event = Bus(strict=True).emit("routing_constraint_failure", refusal.event(), session_id="s")
@@ -161,7 +161,7 @@ def test_a_swap_looks_at_media_types_tools_and_window_too() -> None:
     assert check_swap("a:vision", [Message.user([PNG])], REGISTRY, records) is None
     refusal = check_swap("a:vision", [Message.user([PNG, WEBP])], REGISTRY, records)
     assert refusal is not None
-    assert "contains 2 images, and it does not accept image/webp" in refusal.text
+    assert "contains 2 images, and the model does not accept image/webp" in refusal.text
     no_tools = Record(supports_tools=False, max_context_tokens=10)
     by_tools = check_swap("b:text", [Message.assistant([CALL])], REGISTRY, lambda m: no_tools)
     assert by_tools is not None

@@ -1,3 +1,4 @@
+# pyright: strict
 """A user's program that names everything the package exports; type checkers read it, nothing runs
 it."""
 

@@ -142,7 +142,7 @@ class Refusal:
         why = self.failure.reason
         if self.failure.code is FailureCode.NO_VISION_SUPPORT:
             count = "an image" if self.images == 1 else f"{self.images} images"
-            why = f"the conversation contains {count}, and {why}"
+            why = f"the conversation contains {count}, and {why.replace('it ', 'the model ', 1)}"
         active = self.active_model or "not set"
         return f"Cannot switch to {self.model}: {why}. The active model is unchanged: {active}."
 
@@ -173,7 +173,7 @@ def check_swap(
     failure = failure_of(model, needs, registry, capabilities)
     has_images = needs.image_media_types is not None
     if failure is None and has_images and isinstance(capabilities(model), ExpectedCapabilities):
-        failure = Failure(FailureCode.NO_VISION_SUPPORT, "it is not declared to support them")
+        failure = Failure(FailureCode.NO_VISION_SUPPORT, "it is not known to support images")
     if failure is None:
         return None
     images = sum(isinstance(block, ImageBlock) for _, _, block in walk(history))
