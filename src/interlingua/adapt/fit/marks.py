@@ -82,6 +82,8 @@ def _put_at_the_end(fitter: Fitter) -> None:
     block = message.content[index]
     if block.cache is not None:
         return
+    added = because("cache_breakpoint_added", ttl=cache.ttl or "5m")
+    fitter.lost_at(block, "cache", "cache.whole", added, severity="info")
     marked = fitter.stands_for(block.replace(cache=cache), block)
     content = (*message.content[:index], marked, *message.content[index + 1 :])
     new = fitter.stands_for(message.replace(content=content), message)
