@@ -157,3 +157,15 @@ def test_a_document_that_moved_behind_its_result_keeps_its_place() -> None:
     report = il.convert(body, "anthropic", "gemini", model="gemini-2.5-pro").report
     replaced = [loss for loss in report.losses if loss.code == "message_replaced"]
     assert [loss.at for loss in replaced] == [("$.messages[2].content[0].content[0]",)]
+
+
+@pytest.mark.parametrize("default", [None, "", False])
+def test_a_keyword_of_a_schema_has_its_place_whatever_its_value_is(default: Any) -> None:
+    schema = {"type": "object", "properties": {"b": {"type": "string", "default": default}}}
+    body = {
+        "model": "gpt-5",
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}],
+    }
+    found = [loss.at for loss in il.convert(body, to="ollama").report if "default" in loss.path]
+    assert found == [("$.tools[0].function.parameters.properties.b.default",)]

@@ -141,7 +141,22 @@ class _Search:
             return ()
         found = self._marked_places(entry)
         path = steps(entry.path)
-        return ((not found or self._is_more(found[0], path)) and self._removed(path)) or found
+        found = ((not found or self._is_more(found[0], path)) and self._removed(path)) or found
+        return found or self._in_schema(path)
+
+    def _in_schema(self, path: Steps) -> tuple[str, ...]:
+        """A keyword of a tool's schema that is null: below the place of the schema."""
+        if "input_schema" not in path[:-1]:
+            return ()
+        end = path.index("input_schema") + 1
+        for schema in self._removed(path[:end]):
+            place = schema + "".join(map(step, path[end:]))
+            try:
+                value_at(self.body, steps(place))
+            except (KeyError, IndexError, TypeError):
+                continue
+            return (place,)
+        return ()
 
     def _is_more(self, place: str, path: Steps) -> bool:
         """Whether a place is all of a list, or of an item, of which a part is meant."""
