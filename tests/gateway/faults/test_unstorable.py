@@ -15,7 +15,7 @@ import pytest
 from interlingua.gateway.telemetry import metrics
 from interlingua.gateway.telemetry.metrics import Metrics
 from interlingua.gateway.telemetry.records import LONGEST_TEXT, of_exchange
-from interlingua.gateway.telemetry.trace import Record, Tracer
+from interlingua.gateway.telemetry.trace import Tracer
 from interlingua.model.losses import Report
 from interlingua.model.metadata import MOST_TOKENS, Usage
 from interlingua.store.base import AsyncStore
@@ -154,7 +154,7 @@ def test_a_batch_stores_all_but_the_row_that_the_store_refuses(
         tracer = Tracer(store, metrics=metrics)
         rows = [row(f"req_{number}") for number in range(20)]
         rows[7] = row("req_7", **bad)
-        tracer._rows.extend([Record(None, each) for each in rows])
+        tracer._rows.extend([(None, each) for each in rows])
         await asyncio.wait_for(tracer.flush(), 20)
         found = await store.requests(limit=100)
         assert {each.id for each in found} == {each.id for each in rows} - {"req_7"}
@@ -174,7 +174,7 @@ def test_a_store_that_takes_nothing_loses_no_row(address: str) -> None:
     async def work() -> None:
         store = await open_async_store(address)
         tracer = Tracer(store)
-        tracer._rows.extend([Record(None, row(f"req_{number}")) for number in range(5)])
+        tracer._rows.extend([(None, row(f"req_{number}")) for number in range(5)])
         real = (store.append_requests, store.ping)
         _break(store)
         assert not await tracer._write()
