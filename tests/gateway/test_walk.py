@@ -38,7 +38,7 @@ def pasted(home: Path) -> Settings:
     blocks = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
     file, *parts = blocks[0], *[b for b in blocks if "[routes.smart]" in b or "[routes.sure]" in b]
     pools = "\n".join(parts)
-    wildcard = '[routes."gpt-*"]\nmodel = "openai:*"\n'
+    wildcard = '[routes."gpt-*"]\nmodel = "openai:*"\n[routes."team/*"]\nmodel = "anthropic:*"\n'
     settings = read(f"{file}\n{pools}\n{wildcard}".encode(), home / "gateway.toml")
     assert not check(replace(settings, providers_file=None)), "all of it can be used"
     usual = settings_in(home)
@@ -245,6 +245,8 @@ async def _walk(gateway: Served, provider: Watched, token: str) -> None:
     assert {"fast", "smart"} <= set(names), "routes are listed"
     assert any(name.startswith("openai:") for name in names), "a provider with keys of its own"
     assert await ask("gpt-4.1-mini") == "openai:gpt-4.1-mini", "a wildcard"
+    assert await ask("gpt-of-tomorrow") == "openai:gpt-of-tomorrow", "also for unknown names"
+    assert await ask("team/gpt-4.1") == "anthropic:gpt-4.1", "the rest of the name"
     _, told, _ = await gateway.ask("POST", CHAT, asked("hi", "smrt"), token)
     assert "near: smart" in told["error"]["message"], "routes are among the nearest names"
     provider.keys.clear()
