@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.page.conftest import Place, standing
+from tests.gateway.page.conftest import PATIENCE, Place, standing
 from tests.gateway.page.rooms import VIEWS, Room, Scripted, furnished
 from tests.gateway.page.test_admin_view import at, staffed
 
@@ -40,7 +40,7 @@ def listed() -> dict[str, list[tuple[str, str]]]:
 def has_all(page: Any, view: str) -> None:
     page.locator("main details").evaluate_all("all => all.forEach((e) => (e.open = true))")
     for role, name in listed()[view]:
-        page.get_by_role(role, name=name).first.wait_for(state="attached", timeout=10_000)
+        page.get_by_role(role, name=name).first.wait_for(state="attached", timeout=PATIENCE)
 
 
 def test_every_view_is_in_the_table() -> None:
