@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from itertools import pairwise
 from pathlib import Path
@@ -548,11 +549,12 @@ def test_every_worker_asks_the_deployment_that_has_the_last_response(
 ) -> None:
     async def work(provider: Storing) -> None:
         provider.configure(tmp_path)
-        routes = {"pool": RouteSettings(OPENAI, models=MEMBERS)}
+        even = tuple([replace(each, weight=1.0) for each in MEMBERS])
+        routes = {"pool": RouteSettings(OPENAI, models=even)}
         token = key(tmp_path).token if has_key else None
         made = settings_in(tmp_path, routes=routes)
         async with served(tmp_path, made) as one, served(tmp_path, made) as other:
-            for number in range(12):
+            for number in range(18):
                 wire: dict[str, Any] = {"model": "pool", "input": f"hello {number}"}
                 status, first, _ = await one.ask("POST", "/v1/responses", wire, token)
                 assert status == 200, first

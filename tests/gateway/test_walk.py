@@ -212,7 +212,7 @@ def test_a_key_with_a_cap_uses_deployments_that_have_a_price(
     async def work(gateway: Served, provider: Watched) -> None:
         async def costs(words: str) -> dict[str, str]:
             found = {}
-            for number in range(30):
+            for number in range(40):
                 wire = asked(f"{words} {number}", "smart")
                 status, told, headers = await gateway.ask("POST", CHAT, wire, made.token)
                 assert status == 200, told
