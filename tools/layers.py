@@ -29,7 +29,7 @@ LAYERS: dict[str, str] = {
     "routing": "errors model events profiles",
     "views": "errors model dialects",
     "adapt": "errors model streams dialects profiles providers views",
-    "coerce": "errors model tools views adapt",
+    "coerce": "errors model dialects tools views adapt",
     "local": "errors config model streams dialects providers adapt",
     "client": "errors model telemetry streams dialects profiles costs providers tools adapt coerce"
     " local",
