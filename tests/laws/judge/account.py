@@ -153,8 +153,8 @@ def _piece(path: str, each: Difference) -> bool:
     if under(place, path):
         return True
     message = _MESSAGE.match(place)
-    if each.aspect == "cache" and each.what != "lost" and path == "$.options.cache":
-        return True  # a mark for the whole request stands on its last block
+    if each.aspect == "cache" and each.what == "changed" and path == "$.options.cache_ttl":
+        return True  # how long the marks of a request last may stand once for all of them
     if each.aspect == "function" and re.fullmatch(r"\$\.tools\[\d+\]\.name", path):
         return True  # a call goes by the name that its tool was given
     if each.aspect in ("role", "speaker", "order", "pairing") and message is not None:
