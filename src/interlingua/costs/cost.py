@@ -188,7 +188,8 @@ def with_runs(message: Message) -> Usage | None:
     """The usage of an answer, with runs of the provider's tools that only its content shows: code,
     searches that Gemini counts nowhere. Answers of Responses are counted as they are read."""
     metadata, usage = message.metadata, message.metadata.usage
-    if usage is None or metadata.protocol == "openai-responses":
+    counted = _COUNTED.get(metadata.protocol or "", frozenset())
+    if usage is None or counted is None:
         return usage
     runs: dict[str, int] = {}
     for block in message.content:
@@ -199,8 +200,7 @@ def with_runs(message: Message) -> Usage | None:
         runs |= _grounded(metadata)
     if not runs:
         return usage
-    if metadata.protocol == "anthropic":
-        runs = {kind: number for kind, number in runs.items() if kind not in _CLAUDE_COUNTS}
+    runs = {kind: number for kind, number in runs.items() if kind not in counted}
     known = usage.tool_uses or {}
     if runs.keys() <= known.keys():
         return usage
@@ -216,8 +216,8 @@ _RUNS = {
     **{kind: kind for kind in ("file_search", "image_generation", "web_fetch", "x_search")},
 }
 """The providers' names of their tools, and the kinds that are counted."""
-_CLAUDE_COUNTS = frozenset({"web_search", "web_fetch"})
-"""What Claude counts itself wherever it is billed."""
+_COUNTED = {"anthropic": frozenset({"web_search", "web_fetch"}), "openai-responses": None}
+"""Runs that the usage of a dialect always counts by itself; None: all of them."""
 _BY_PROMPT = re.compile(r"gemini-[12]\b")
 """Models whose searches are billed once for each prompt, and not for each query (Google's page of
 prices, read 2026-11)."""
