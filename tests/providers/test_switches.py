@@ -38,6 +38,7 @@ def test_there_is_a_switch_for_every_field_of_a_host() -> None:
         ("replay", "never", "never"),
         ("switch", "", None),
         ("stream_usage", True, True),
+        ("custom_tools", False, False),
     ],
 )
 @pytest.mark.parametrize("name", [None, "deepseek", "openai"])

@@ -358,10 +358,9 @@ class Converted:
         return next(self._pieces)
 
     def _run(self, chunks: Iterable[Any]) -> Iterator[bytes]:
-        feed = self._feeding.feed
         try:
             for chunk in chunks:
-                if piece := feed(chunk):
+                if piece := self._feeding.feed(chunk):
                     yield piece
             if piece := self._feeding.close():
                 yield piece
@@ -388,10 +387,9 @@ class AsyncConverted:
         return await anext(self._pieces)
 
     async def _run(self, chunks: AsyncIterable[Any]) -> AsyncIterator[bytes]:
-        feed = self._feeding.feed
         try:
             async for chunk in chunks:
-                if piece := feed(chunk):
+                if piece := self._feeding.feed(chunk):
                     yield piece
             if piece := self._feeding.close():
                 yield piece

@@ -237,6 +237,8 @@ class Switches(Part, frozen=True):
     """The key that turns thinking on and off, where it is not done by the effort."""
     stream_usage: bool = False
     """Sends token counts in a stream only if `stream_options` asks for them."""
+    custom_tools: bool | None = None
+    """Has tools that take free text; without them they are sent as functions."""
 
 
 class Timeouts(Part, frozen=True):
