@@ -1,7 +1,7 @@
 // A task's conversation, drawn from its events: users' messages from MessageAdded, answers from
 // RequestCompleted, tools from PostToolCall in the place of the PreToolCall with the same id.
 
-import { callLine, heading, prose } from "./blocks.js";
+import { callLine, heading, prose, summary } from "./blocks.js";
 import { fill, folded, h, shown } from "./dom.js";
 import { callInput, callTitle, result as resultOf } from "./tree.js";
 import { margin } from "./usage.js";
@@ -80,11 +80,12 @@ export class Conversation {
     this.draw(key, message.role, [...this.thinking(id), ...parts, this.actions(message.role, id, words)], id);
   }
 
-  answered({ message, message_id: id, model, usage }) {
+  answered({ message, message_id: id, model, usage, thinking }) {
     const key = `message ${id}`;
     this.whole.add(key);
     const words = textOf(message);
-    const parts = [...this.thinking(id), words ? prose(words) : null];
+    const thought = thinking ? folded(summary("Thinking", thinking), h("p", { class: "text" }, thinking)) : null;
+    const parts = [thought, words ? prose(words) : null];
     const done = message.tool_calls?.length ? null : this.actions("assistant", id, words);
     this.draw(key, "assistant", [...parts, facts(model, usage), done], id);
     this.live.delete(id);

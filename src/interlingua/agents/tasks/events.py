@@ -73,7 +73,8 @@ def _added(message: Message) -> JsonObject:
 
 def _completed(message: Message) -> JsonObject:
     wire = write_request_completed(message).wire
-    return {**wire, "message_id": message.id, "model": message.metadata.model}
+    event = {**wire, "message_id": message.id, "model": message.metadata.model}
+    return {**event, "thinking": message.reasoning} if message.reasoning else event
 
 
 def _pre(call: ToolUseBlock) -> JsonObject:
