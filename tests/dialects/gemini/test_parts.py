@@ -254,3 +254,13 @@ def test_an_image_in_a_result_has_no_resolution() -> None:
         {"inlineData": {"mimeType": "image/png", "data": PNG}}
     ]
     assert ("dropped", "$.messages[2].content[0].content[0].detail") in losses(report)
+
+
+def test_an_image_that_is_dropped_from_a_result_loses_no_detail_beside() -> None:
+    """One loss for each image: its detail where it is written, else the image."""
+    inline = ImageBlock(Source("base64", PNG), "image/png", detail="high")
+    stored = ImageBlock(Source("file_id", "file-1", provider="openai"), detail="high")
+    result = Message.tool_result("c1", [inline, stored], tool_name="look")
+    report = DIALECT.write_request(Request((result,), "gemini-3-pro")).report
+    place = "$.messages[0].content[0].content"
+    assert [loss.path for loss in report.losses] == [f"{place}[0].detail", f"{place}[1]"]

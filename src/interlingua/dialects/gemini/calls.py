@@ -315,7 +315,7 @@ def _write_result(block: Any, recorder: LossRecorder) -> Wire:
     parts = []
     for inner in block.content:
         if isinstance(inner, MediaBlock):
-            parts.append(write_media(_undetailed(inner, recorder), recorder))
+            parts.append(_write_media(inner, recorder))
         elif type(inner) is UnknownBlock:
             parts.append(write_unknown(inner, recorder))
         elif type(inner) is not TextBlock:
@@ -325,14 +325,16 @@ def _write_result(block: Any, recorder: LossRecorder) -> Wire:
     return {"response": response, "parts": media} if media else {"response": response}
 
 
-def _undetailed(block: MediaBlock, recorder: LossRecorder) -> MediaBlock:
-    """Media for a result, whose parts have no resolution."""
+def _write_media(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
+    """Media in a result, whose parts have no resolution."""
     if type(block) is not ImageBlock or block.detail is None:
-        return block
-    recorder.lost(block, "detail")
-    new = block.replace(detail=None)
-    recorder.alias(new, block)
-    return new
+        return write_media(block, recorder)
+    plain = block.replace(detail=None)
+    recorder.alias(plain, block)
+    part = write_media(plain, recorder)
+    if part is not None:
+        recorder.lost(block, "detail")
+    return part
 
 
 def _write_hosted(block: Any, recorder: LossRecorder) -> Wire:
