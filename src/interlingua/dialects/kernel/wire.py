@@ -62,9 +62,9 @@ class SpelledTexts:
         return "<SpelledTexts>"
 
     def __eq__(self, _: object) -> bool:
-        return True  # how a body was spelled is no part of what it says
+        return True  # the spelling of a body is not part of its value
 
-    __hash__ = None  # type: ignore[assignment]  # as it is for all that equal others
+    __hash__ = None  # type: ignore[assignment]  # values with an `__eq__` of their own have none
 
 
 def encode(wire: Any) -> bytes:
@@ -128,7 +128,7 @@ def _parameters(dialect: str) -> Container[str] | None:
 
 
 _OPEN = ("input", "json", "toolConfig", "additionalModelRequestFields")
-"""Where a key called `bytes` is somebody's own."""
+"""Objects in which a key called `bytes` is the caller's own."""
 
 
 def _with_bytes(wire: Any) -> Any:

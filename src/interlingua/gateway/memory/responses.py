@@ -87,7 +87,7 @@ class Owners:
         except StoreError as error:
             logger.error("response_owner_unreadable", extra={"why": error.reason})
             return keys[next(key for key in keys if key not in self._known)]
-        mine = ("", principal.tenant)  # what was made before there were keys is nobody's
+        mine = ("", principal.tenant)  # responses from before the first key have no owner
         strange = {key for key, owner in owners.items() if owner.tenant not in mine}
         return next((id for key, id in keys.items() if key in strange), None)
 

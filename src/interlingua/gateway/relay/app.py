@@ -61,7 +61,7 @@ logger = logging.getLogger(__name__)
 _OTHERS = frozenset({"count_tokens", "embed", "decide"})
 
 
-class ClientLeft(Exception):  # noqa: N818 # no client is left to get an error
+class ClientLeft(Exception):  # noqa: N818  # no client is left to get an error
     """The client has gone."""
 
 

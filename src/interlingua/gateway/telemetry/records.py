@@ -365,7 +365,7 @@ def _usage(
 
 
 def _uncounted(exchange: Exchange) -> Usage | None:
-    """That an answer has a cost which nobody knows, since its provider counts nothing."""
+    """A usage whose cost is unknown, for a billed answer whose provider counts nothing."""
     what = _BILLED.get(exchange.arrival.action)
     if what is None or exchange.outcome.status != 200 or exchange.decision.target is None:
         return None
