@@ -214,3 +214,49 @@ def test_what_no_format_fits_says_what_is_wrong_with_the_nearest() -> None:
 def test_text_that_is_not_json_is_named_with_its_place(data: str, problem: str) -> None:
     with pytest.raises(il.ReadError, match=f"^invalid JSON: {problem}$"):
         il.convert(data, to="anthropic")
+
+
+GEMINI = {"contents": [{"role": "user", "parts": [{"text": ASKED}]}]}
+ANTHROPIC_ANSWER = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude-sonnet-4-6",
+    "content": [{"type": "text", "text": "Eight."}],
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 14, "output_tokens": 7},
+}
+
+
+@pytest.mark.parametrize("kind", ["request", None])
+@pytest.mark.parametrize("source", sorted(set(il.dialects()) - {"gemini"}))
+def test_a_wrong_source_is_an_error_that_names_the_format_which_fits(
+    source: str, kind: Any, tmp_path: Path
+) -> None:
+    others = [name for name in ("openai-chat", "anthropic", "flat") if name != source]
+    for data in (GEMINI, json.dumps(GEMINI).encode()):
+        for target in others:
+            with pytest.raises(il.ReadError, match="it looks like a gemini request: pass source="):
+                il.convert(data, source, target, kind, model="m")
+    path = tmp_path / "body.json"
+    path.write_text(json.dumps(GEMINI))
+    options = ("--from", source, "--to", others[0], *(("--kind", kind) if kind else ()))
+    for many in ((), ("--lines",)):
+        done = run("convert", path, *options, *many)
+        assert done.exit_code == 1
+        assert "it looks like a gemini request: use --from gemini" in done.stderr
+        assert not done.stdout
+
+
+@pytest.mark.parametrize("source", sorted(set(il.dialects()) - {"anthropic"}))
+def test_an_answer_with_a_wrong_source_is_not_read_as_a_request(source: str) -> None:
+    with pytest.raises(il.DetectError, match="it looks like an anthropic response"):
+        il.convert(ANTHROPIC_ANSWER, source, "flat")
+
+
+@pytest.mark.parametrize("name", il.dialects())
+def test_a_request_without_messages_is_converted_if_no_other_format_fits(name: str) -> None:
+    body = il.dialect(name).write_request(il.Request((), "m")).wire
+    target = "anthropic" if name != "anthropic" else "gemini"
+    assert il.convert(body, name, target, "request").wire is not None
+    assert il.convert(body, name, target).wire is not None

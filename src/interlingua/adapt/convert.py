@@ -110,9 +110,11 @@ def _converted(
         how = (model, stream, profile, instructions, caching, host)
         try:
             return _request(data, reader, writer, kind, how)
-        except ReadError:
+        except ReadError as error:
             if not _may_be_messages(data):
-                raise
+                from interlingua.adapt import formats
+
+                raise formats.with_other_format(error, data, source) from None
         return _between(data, source, target, kind, *how)
     if kind not in _KINDS:
         _require_kind(kind)
@@ -213,6 +215,10 @@ def _adapted(
         profile = False
         if instructions == "place":
             return writer.write_request(request)
+    if not request.messages:
+        from interlingua.adapt import formats
+
+        formats.require_format(data, reader.name)
     target = conversion_target(writer, model, request.model, profile, instructions, host, caching)
     history, size = not is_home or target.hoist, len(data) if type(data) is bytes else None
     adapted = adapt(request, target, reader.name, history=history, size=size, spelled=spelled)

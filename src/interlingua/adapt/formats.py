@@ -32,7 +32,7 @@ from interlingua.dialects.registry import (
     traits_of,
     unknown_name,
 )
-from interlingua.errors import DetectError, InterlinguaError, a_type
+from interlingua.errors import DetectError, InterlinguaError, ReadError, a_type
 from interlingua.model import codec
 from interlingua.model.exchange import Request, Response
 from interlingua.model.losses import Report
@@ -75,9 +75,15 @@ def read(
     the view of a library its own objects as well."""
     if source in dialects():
         reader = dialect(source)
-        if kind == "request":
-            return reader.read_request(_whole(data, source), model, stream)
-        return reader.read_response(data)
+        if kind != "request":
+            return reader.read_response(data)
+        try:
+            request = reader.read_request(_whole(data, source), model, stream)
+            if not request.messages:
+                require_format(data, source)
+        except ReadError as error:
+            raise with_other_format(error, data, source) from None
+        return request
     if source in VIEW_NAMES:
         from interlingua.views import view
         from interlingua.views.objects import plain_of
@@ -276,12 +282,10 @@ def detect(data: Any, kind: Kind | None = None) -> Detected:
     found = [each for each in fitting(parsed) if kind in (None, each.kind)]
     if not found:
         raise DetectError(_unknown(parsed), [])
-    best = [each for each in found if each.score == found[0].score]
-    first = best[0] if len(best) == 1 else _by_name(parsed, best)
+    first = _best(parsed, found)
     if first is None:
-        raise DetectError(
-            "several formats match; pass source= to choose one", [str(each) for each in best]
-        )
+        best = [str(each) for each in found if each.score == found[0].score]
+        raise DetectError("several formats match; pass source= to choose one", best)
     others = tuple(each for each in found if each is not first)
     return Detected(first.dialect, first.kind, first.evidence, first.score, others)
 
@@ -289,6 +293,12 @@ def detect(data: Any, kind: Kind | None = None) -> Detected:
 NO_CONVERSATION = (
     "no format matches this JSON: it is not a request, a response or a list of messages"
 )
+
+
+def _best(parsed: Any, found: list[Detected]) -> Detected | None:
+    """The format that fits best; None if none fits, or several equally well."""
+    best = [each for each in found if each.score == found[0].score]
+    return best[0] if len(best) == 1 else _by_name(parsed, best) if best else None
 
 
 def _unknown(parsed: Any) -> str:
@@ -326,7 +336,48 @@ def kind_in(data: Any, source: str) -> Kind:
     if source in dialects() and isinstance(parsed, dict) and traits_of(source).messages in parsed:
         return "request"
     kinds = [each.kind for each in fitting(parsed) if each.dialect == source]
+    if not kinds and (other := _other_format(parsed, source)) and other.kind == "response":
+        raise DetectError(
+            f"this JSON is neither a request nor a response of {source}{_hint(other)}"
+        )
     return kinds[0] if kinds else "request"
+
+
+def require_format(data: Any, source: str) -> None:
+    """`ReadError` if a body in which `source` finds no messages is one of another format."""
+    if _other_format(data, source):
+        raise ReadError(f"{source} request", problem="it has no messages")
+
+
+def with_other_format(error: ReadError, data: Any, source: str) -> ReadError:
+    """The error, with the format to try instead if the body is one of another format."""
+    if other := _other_format(data, source):
+        error.args = (f"{error}{_hint(other)}",)
+    return error
+
+
+def _hint(other: Detected) -> str:
+    article = "an" if other.dialect[0] in "aeiou" else "a"
+    name = f"{article} {other.dialect} {other.kind}"
+    return f"; it looks like {name}: pass source={other.dialect!r}"
+
+
+def _other_format(data: Any, source: str) -> Detected | None:
+    """The format of a body that has no sign of `source`; None if it has, or if no other format
+    finds a conversation in it."""
+    from interlingua.views.objects import plain_of
+
+    try:
+        parsed = parse(plain_of(data), "JSON")
+    except ReadError:
+        return None
+    found = fitting(parsed)
+    other = None if any(each.dialect == source for each in found) else _best(parsed, found)
+    try:
+        value = other and read(parsed, other.dialect, other.kind)
+    except InterlinguaError:
+        return None
+    return None if isinstance(value, Request) and not value.messages else other
 
 
 def fitting(parsed: Any) -> list[Detected]:

@@ -225,7 +225,7 @@ def _problem(line: bytes, error: InterlinguaError) -> str:
         return formats.with_option(str(error))
     flaw = formats.flaw_in(line) if isinstance(error, ReadError) else None
     if flaw is None:
-        return str(error)
+        return for_commands(str(error))
     return f"column {flaw.column}: {flaw.problem}"
 
 

@@ -168,7 +168,7 @@ def commands() -> click.Group:
                     raise  # the reader has gone, which is not an error
                 from interlingua.cli.terminal import complain
 
-                complain(f"interlingua: {problem_of(error)}")
+                complain(f"interlingua: {for_commands(problem_of(error))}")
                 context.exit(1)
             except KeyboardInterrupt:
                 click.echo("interlingua: interrupted; run the same command again", err=True)
