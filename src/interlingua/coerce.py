@@ -64,7 +64,8 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 def as_conversation(value: Conversation) -> Request | tuple[Message, ...]:
-    """Whatever stands for a conversation: a whole request as it is, else messages."""
+    """Converts anything that can stand for a conversation: a request stays a request, all else
+    becomes messages."""
     match value:
         case Request():
             return value
@@ -100,7 +101,7 @@ def places_in(value: Conversation) -> Locator | None:
 
 
 class _Dicts(msgspec.Struct, frozen=True):
-    """The dicts that a conversation was read from, as a body; `outside` is what it has more."""
+    """The dicts of a conversation as a body; `outside` has the keys beside the messages."""
 
     body: dict[str, Any]
     outside: str = "$"
@@ -255,7 +256,7 @@ def _is_plain(message: Mapping[str, Any]) -> bool:
 
 
 def _is_canonical(message: Mapping[str, Any]) -> bool:
-    """Whether it is as `il.dumps` writes it: what no provider has is in it."""
+    """Whether a message is in the form of `il.dumps`: it has members that no provider has."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else ()
     sources = [block.get("source") for block in blocks if isinstance(block, Mapping)]
@@ -290,7 +291,7 @@ def _format_of(body: dict[str, Any]) -> str:
 
 
 def _view_of(plain: Any) -> str | None:
-    """The view whose shape this is, where a sign shows that it is no provider's."""
+    """The view with this shape; None if no sign distinguishes it from a provider's format."""
     from interlingua.adapt.formats import VIEW_NAMES, fitting
     from interlingua.views.detect import SURE
 
@@ -342,7 +343,7 @@ _ELSEWHERE = {
     "thinking": "use reasoning: True, an effort, or a number of tokens",
     "timeout": "use deadline, in seconds",
 }
-"""Words that other libraries have beside options."""
+"""Option names of other libraries, with a hint what to use here."""
 
 
 def _near(word: str) -> str:

@@ -82,8 +82,8 @@ def rules_path() -> Path:
 
 
 def prices_path() -> Path:
-    """The user's own prices, laid over those of the package: `prices.toml`, or YAML if that is
-    what is there."""
+    """The user's price file, which overrides the package's prices: `prices.toml`, or a YAML file if
+    only that exists."""
     folder = config_folder()
     written = [folder / f"prices.{suffix}" for suffix in ("toml", "yaml", "yml")]
     return next((path for path in written if path.exists()), written[0])

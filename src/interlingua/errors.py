@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 class InterlinguaError(Exception):
-    """Root of every error this package raises on purpose. It may be pickled, so that it comes
-    whole out of a worker process: exceptions are made again of their text alone otherwise."""
+    """Root of all exceptions that this package raises on purpose. They can be pickled, so that
+    workers can return them with all attributes."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.args, self.__dict__)
@@ -42,8 +42,8 @@ def _again(kind: type[InterlinguaError], args: tuple[Any, ...], facts: dict[str,
 
 
 class ReadError(InterlinguaError):
-    """Input that cannot be read. `what` is read at `path`: `expected` this, `found` that; or it has
-    another `problem`."""
+    """Input that cannot be read: at `path` of `what`, `found` is not what was `expected`, or there
+    is another `problem`."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class MissingExtraError(InterlinguaError):
 
 
 def word(value: Any) -> str:
-    """The text for a value in an error: the value itself if it is a word."""
+    """A value as text for an error message: the value itself if it is a short word."""
     is_word = isinstance(value, str) and len(value) <= 40 and value.isprintable()
     return repr(value) if is_word else found(value)
 

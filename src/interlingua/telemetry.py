@@ -99,7 +99,7 @@ def headers_of(span: Any) -> dict[str, str]:
 
 
 def usage_attributes(usage: Usage | None) -> dict[str, Any]:
-    """Tokens in the words of the conventions, which count cached ones as input too; ours are
+    """Token counts by the conventions, which count cached tokens as input, too; our counts are
     disjoint."""
     if usage is None:
         return {}

@@ -1,4 +1,4 @@
-"""Results of calls: the response, and how it came about."""
+"""Results of calls: the response, with its attempts, losses and usage."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ T = TypeVar("T")
 
 
 class Attempt(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_defaults=True):
-    """One try. `kind` is None for the one that succeeded; `waited` are the seconds before it,
-    `took` those until it failed."""
+    """One attempt. `kind` is None if it succeeded; `waited` are the seconds before it, `took` the
+    seconds until it failed."""
 
     model: str
     kind: ErrorKind | None = None
@@ -41,8 +41,8 @@ class Attempt(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_default
 
 
 class Answer(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
-    """A whole answer. `report` lists what the provider's dialect could not express of the
-    request, `attempts` every attempt up to this one."""
+    """A whole answer. `report` lists the losses of the request in the provider's dialect,
+    `attempts` all attempts up to this one."""
 
     response: Response
     report: Report
@@ -107,7 +107,7 @@ class Run(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
     steps: tuple[Step, ...]
     messages: tuple[Message, ...]
     usage: Usage | None = None
-    """Of all steps together; None if no step reported any."""
+    """The sum of all steps; None if no step reported any."""
 
     @property
     def answer(self) -> Answer:
@@ -134,7 +134,7 @@ class Run(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
 
 
 class Parsed(msgspec.Struct, Generic[T], frozen=True, eq=False, repr_omit_defaults=True):
-    """Structured output: the value, and the answer that it was read from."""
+    """Structured output: the validated value, and its answer."""
 
     value: T
     answer: Answer
@@ -149,8 +149,7 @@ class TokenCount(msgspec.Struct, frozen=True):
 
 
 def add_usage(one: Usage | None, other: Usage | None) -> Usage | None:
-    """Two usages together. A count that neither knows stays unknown, and so does a usage that
-    neither has."""
+    """Adds two usages. A count that neither has stays unknown; None if there is no usage."""
     if one is None or other is None:
         return one if other is None else other
     sums: dict[str, Any] = {}
@@ -187,7 +186,7 @@ class Call(msgspec.Struct, frozen=True, eq=False):
     profile: Profile | Literal[False] | None = None
     """The rules of the first model, in place of the known ones; False: nothing is adapted."""
     headers: Mapping[str, str] = {}
-    """Sent with every try, beside those that the provider asks for."""
+    """Headers for every attempt, besides the provider's own."""
     written_request: WrittenRequest | None = None
     """The request as it was written already for one of the models."""
     caching: Caching | None = None
@@ -208,7 +207,8 @@ class Call(msgspec.Struct, frozen=True, eq=False):
 
 
 class Middleware:
-    """Base class: overwrite what you need. `request` and `answer` may be coroutines."""
+    """Base class of middleware: override what you need. `request` and `answer` may be
+    coroutines."""
 
     def request(self, call: Call) -> Call | Awaitable[Call]:
         """Called for each request before it is adapted to a provider."""

@@ -1,6 +1,6 @@
-"""One attempt: a request out, an answer in. Clients, the gateway and its sessions all send here, so
-that statuses, limits, error bodies and the masking of secrets are the same for each. Retries and
-the next model happen further out (`retry.py`)."""
+"""One attempt: sends a request and reads its answer. Clients, the gateway and its sessions all use
+it, so statuses, limits, error bodies and the masking of secrets are the same. Retries and fallbacks
+are in `retry.py`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def with_dropped_thinking(
 
 
 def _why(found: InputTransformation) -> str:
-    """The reason, in the provider's own word where no other is known."""
+    """The reason; the provider's own text if no other is known."""
     words = [rest.get("reason") for rest in (found.raw or {}).values() if type(rest) is dict]
     return found.reason or next((word for word in words if type(word) is str), "unknown reason")
 
@@ -124,7 +124,7 @@ def cut_short(response: Response, target: Target, status: MessageStatus, why: st
 
 
 class ErrorReply(NamedTuple):
-    """An error reply of a provider, unchanged, and the secrets that it may repeat."""
+    """An error reply of a provider, unchanged, and the secrets that have to be masked in it."""
 
     status: int
     headers: Mapping[str, str]
@@ -170,7 +170,7 @@ class OpenReply(msgspec.Struct, frozen=True, eq=False):
         return failures.placed(failed, self.target, self.prepared.http)
 
     def refusal(self, error: ProviderError) -> CallError:
-        """The error that came in the body, or in the stream, of a reply of success."""
+        """The error in the body or the stream of a reply with a success status."""
         failed = failures.of_provider(error, self.reply.headers, self.secrets)
         return failures.placed(failed, self.target, self.prepared.http)
 
@@ -206,8 +206,8 @@ class OpenReply(msgspec.Struct, frozen=True, eq=False):
 
 
 class Asker:
-    """Asks models, each time once. `timeout` is the most seconds for an answer that comes whole, in
-    place of the provider's own; `max_bytes` the most that is read of one."""
+    """Sends single attempts. `timeout` overrides the provider's limit in seconds for a whole
+    answer; `max_bytes` limits the size of an answer."""
 
     def __init__(
         self,
@@ -218,14 +218,14 @@ class Asker:
         fetcher: MediaFetcher | None = None,
         lessons: TenantLessons | None = None,
     ) -> None:
-        """With `lessons`, a request that is refused for one parameter may be repaired."""
+        """With `lessons`, a request refused because of one parameter may be repaired."""
         self.targets = targets
         self.transport = transport
         self.max_bytes = max_bytes
         self._timeout = timeout
         self._fetcher = fetcher
         self._fetched: dict[str, MediaCache] = {}
-        """Media fetched for calls under way, so that another try does not fetch them again."""
+        """Media fetched for calls under way, so that retries do not fetch them again."""
         self.lessons = lessons
         self._prompts: SentPrompts | None = None
         """Earlier prompts, to explain misses of the prompt cache."""
@@ -352,7 +352,7 @@ class Asker:
     async def answer(
         self, model: str, call: Call, clock: Clock, layers: Layers | None = None
     ) -> Answer:
-        """One answer that comes whole."""
+        """Requests one answer without streaming."""
         prepared = await self.prepare(call, self.target(model, call), clock, layers)
         opened = await self.open(prepared, clock, stream=False, lessons=self.lessons)
         target = prepared.target
@@ -404,7 +404,7 @@ def drop_connection(reply: Reply) -> None:
 
 @lru_cache(256)
 def _usual_limits(usual: Timeouts, stream: bool) -> Limits:
-    """Those of a provider, for a call that has no other."""
+    """The limits of a provider, for a call without its own."""
     if stream:
         return Limits(usual.connect, usual.first_byte, usual.idle, None)
     return Limits(usual.connect, None, None, usual.total)

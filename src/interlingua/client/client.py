@@ -195,7 +195,7 @@ class AsyncClient:
     def tries(
         self, call: Call, once: Callable[[str, Clock], Awaitable[T]]
     ) -> Awaitable[tuple[T, tuple[Attempt, ...]]]:
-        """Do `once` with each model of a call in turn, as often as may be."""
+        """Tries each model of a call with `once`, as often as the limits allow."""
         return with_retries(
             call,
             once,

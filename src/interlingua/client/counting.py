@@ -1,4 +1,4 @@
-"""Counting a prompt's tokens where it will be read: each provider's own words for it."""
+"""Counts a prompt's tokens at the provider, with each provider's own API."""
 
 from __future__ import annotations
 

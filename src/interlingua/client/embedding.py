@@ -26,8 +26,8 @@ AT_A_TIME = 4
 
 
 class Embedded(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
-    """Vectors in the order of the inputs; `report` lists what the provider's dialect could not
-    express of the request."""
+    """Vectors in the order of the inputs; `report` lists the losses of the request in the
+    provider's dialect."""
 
     vectors: tuple[tuple[float, ...], ...]
     model: str
@@ -63,8 +63,8 @@ async def ask(
     report: Report | None = None,
     made: Made | None = None,
 ) -> Asked:
-    """The vectors of a request, from one model. `own_body` is a body of the provider's own form,
-    which is sent in place of ours; `extra` are headers. What is in `made` is not asked again."""
+    """Requests vectors from one model. `own_body` is a body in the provider's own form, sent
+    instead of ours; `extra` are headers. Inputs that are in `made` are not requested again."""
     await asker.targets.start(target)
     path, form = place_of(target)
     report = Report(form.name) if report is None else report
@@ -93,7 +93,7 @@ async def ask(
 
 
 async def _together(work: Mapping[int, Awaitable[_Part]], model: str, made: Made) -> None:
-    """Puts what was made into `made`, then raises the first failure."""
+    """Adds all results to `made`, then raises the first failure."""
     done = await asyncio.gather(*work.values(), return_exceptions=True)
     for number, each in zip(work, done, strict=True):
         if not isinstance(each, BaseException):

@@ -62,7 +62,7 @@ class CallError(InterlinguaError):
         self.partial = partial
         self.attempts = attempts
         self.alternatives = alternatives
-        """Models that look like the one that the provider does not know."""
+        """Models with names similar to the one that the provider does not know."""
         self.address = address
         """The address requested, if that may be the mistake; no part of `problem`."""
 
@@ -127,7 +127,7 @@ class InvalidRequestError(CallError):
 
 
 class CallCancelledError(CallError):
-    """The call was cancelled by `cancel`; `partial` has what had arrived."""
+    """The call was cancelled by `cancel`; `partial` is the part that had arrived."""
 
     kind = ErrorKind.CANCELLED
 
@@ -141,7 +141,7 @@ class TooLargeError(ProviderFailure):
 
 
 class OutputError(InterlinguaError):
-    """An answer that does not fit the schema; `problems` are (path, what is wrong)."""
+    """An answer that does not fit the schema; `problems` are pairs of a path and the problem."""
 
     def __init__(self, problems: list[tuple[str, str]], answer: Answer | None = None) -> None:
         self.problems = problems

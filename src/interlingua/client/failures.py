@@ -1,4 +1,4 @@
-"""From what a provider, or the network, did to the error that callers get."""
+"""Turns failures of a provider or the network into the errors that callers get."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STATUSES: dict[int, ErrorKind] = {
     413: ErrorKind.CONTEXT_OVERFLOW,
     429: ErrorKind.RATE_LIMIT,
 }
-"""The error of a status by itself; others by their class."""
+"""The kind of error for a status; other statuses by their class."""
 REQUEST_IDS = (
     "request-id",  # Anthropic
     "x-request-id",  # OpenAI, OpenRouter and most that are like them
@@ -73,7 +73,7 @@ def request_id(headers: Mapping[str, str], secrets: Iterable[str] | None = None)
 
 
 def kind_of(status: int, reported: ErrorKind | None) -> ErrorKind:
-    """The body's word counts unless it is vague; then the status decides."""
+    """The kind of an error: that in the body, or if it is vague, that of the status."""
     if reported is not None and reported not in _VAGUE:
         return reported
     if status in STATUSES:
@@ -109,7 +109,7 @@ def of_reply(
 def of_provider(
     reported: ProviderError, headers: Mapping[str, str], secrets: Iterable[str]
 ) -> CallError:
-    """The error that came in the body, or in the stream, of a reply with status 200."""
+    """The error in the body or the stream of a reply with status 200."""
     kind = kind_of(reported.status, reported.kind) if reported.status else reported.kind
     error = CLASSES[kind](
         redact(reported.message[:_LONG], secrets) or "an error without a message",
@@ -124,7 +124,7 @@ def of_provider(
 def of_transport(
     failure: TransportError, secrets: Iterable[str] = (), total: str = "total"
 ) -> NetworkError:
-    """`total` is what the limit for everything was: of a try, or the call's `deadline`."""
+    """`total` is the limit that was exceeded: of an attempt, or the call's `deadline`."""
     error = (CallTimeoutError if failure.late else NetworkError)(redact(failure.problem, secrets))
     error.phase = total if failure.phase == "total" else failure.phase
     error.sent, error.begun = failure.sent, failure.begun
@@ -141,8 +141,8 @@ def unreadable(
 
 
 def placed(error: CallError, target: Target, sent: HttpRequest | None = None) -> CallError:
-    """The error with the model that it is about, and, if the provider does not know it, similar
-    models; of the request that was `sent` the address, if it may be the wrong one."""
+    """The error with its model and, if the provider does not know the model, similar ones. `sent`
+    is the request; its address is named if it may be wrong."""
     error.model, error.provider = target.model, target.provider.key
     if error.status == 404 or error.code in UNKNOWN_MODEL:
         error.alternatives = target.near()

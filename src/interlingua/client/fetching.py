@@ -106,7 +106,7 @@ B = TypeVar("B")
 
 
 class FetchFailure(Exception):  # noqa: N818 - it is reported, and raised no further
-    """Why media could not be fetched, in words that are safe to show."""
+    """Why media could not be fetched, safe to show."""
 
 
 class FetchedMedia(NamedTuple):
@@ -167,10 +167,10 @@ class ByteAllowance:
 
 
 class MediaFetcher:
-    """Fetches the media of requests: `most` of them at most, of `max_bytes` all together, and each
-    within `seconds`. `ca` is a file of certificates to trust. `also_at` are addresses, spelled as
-    `10.0.0.7`, that may be asked though they are not public; there is no setting for them, since
-    whoever writes requests could then reach them."""
+    """Fetches the media of requests: `most` of them, at most `max_bytes` together, each within
+    `seconds`. `ca` is a file of certificates to trust. `also_at` lists addresses (`10.0.0.7`) that
+    are allowed although they are not public; there is no setting for it, because everyone who sends
+    requests could then reach them."""
 
     def __init__(
         self,
@@ -198,8 +198,8 @@ class MediaFetcher:
         left: float | None = None,
         cache: MediaCache | None = None,
     ) -> InlinedRequest:
-        """The request with data in place of media URLs, where the model needs that, within `left`
-        seconds; `cache` has what earlier tries of the same call fetched, and is added to."""
+        """The request with media URLs replaced by data where the model needs that, within `left`
+        seconds. `cache` holds the media fetched by earlier attempts of the call."""
         if profile is None:
             return InlinedRequest(request)
         to_fetch = _urls_to_fetch(request.messages, profile)

@@ -34,9 +34,9 @@ from interlingua.model.reasons import because
 
 logger = logging.getLogger(__name__)
 SECONDS = 3600.0
-"""How long a lesson holds: models change, and so do the gateways of providers."""
+"""How long a lesson holds: models and the gateways of providers change."""
 OF_A_TENANT = 100
-"""Lessons of one tenant; of more, the least recently used one goes."""
+"""The most lessons of one tenant; beyond that, the least recently used one is removed."""
 OVERALL = 1000
 """Lessons of all tenants, and as many that hold for all. The tenant with most has to give way."""
 _FILE_BYTES = 2**20
@@ -69,7 +69,7 @@ class Lessons:
             _remove_old_lines(file)
 
     def __len__(self) -> int:
-        """Those of tenants; what holds for all was one of them."""
+        """The number of lessons of tenants; those for everybody are among them."""
         return sum(shelf.size for shelf in self._tenants.values())
 
     def of(self, tenant: str) -> TenantLessons:
@@ -249,7 +249,7 @@ def read_lessons(file: File) -> list[Lesson]:
 
 
 def _lesson_in(line: bytes) -> Lesson | None:
-    """None for a line of another form, such as those with the provider's words of before 0038."""
+    """None for a line of another form, such as one of a version before decision 0038."""
     try:
         return msgspec.json.decode(line, type=Lesson)
     except (msgspec.DecodeError, UnicodeError):
@@ -270,7 +270,7 @@ def _add_line(file: File, lesson: Lesson) -> None:
 
 
 def _remove_old_lines(file: File) -> None:
-    """Lines of older versions repeat what a provider answered to one of the tenants."""
+    """Removes lines of older versions, which repeat a provider's answer to one of the tenants."""
     try:
         lines = file.read_bytes().splitlines()
         lessons = [each for each in map(_lesson_in, lines) if each is not None]

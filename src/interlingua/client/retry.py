@@ -34,8 +34,8 @@ _LONG = 4096
 
 
 class RetryPolicy(msgspec.Struct, frozen=True):
-    """Waits double from `first` seconds, jittered by a part `jitter`, up to `longest`. What a
-    provider asks for is honoured up to `patience` seconds; for more than that we give up."""
+    """Waits double from `first` seconds up to `longest`, with a jitter of `jitter`. A delay that
+    the provider requests is honoured up to `patience` seconds; if it is longer, we give up."""
 
     max_retries: int = 2
     first: float = 1.0
@@ -122,13 +122,13 @@ SHARE = 0.2
 RESERVE = 10
 SECONDS = 60.0
 STEPS = 60
-"""Parts of the window; what happened in one of them is forgotten together."""
+"""Parts of the window; the counts of a part expire together."""
 
 
 class Budget:
-    """Counts first tries and retries of the last `seconds`, by provider, and lets so many
-    retries pass: `share` of the first tries, or `reserve` if that is more. Threads may share
-    one. `clock` returns seconds, and never goes back."""
+    """Counts first attempts and retries of the last `seconds` by provider, and limits retries to
+    `share` of the first attempts, or to `reserve` if that is more. Threads may share one. `clock`
+    returns monotonic seconds."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def first(self, provider: str) -> None:
-        """A call asks this provider for the first time."""
+        """Records the first attempt of a call at this provider."""
         now = int(self._clock() / self._step)
         with self._lock:
             window = self._windows.get(provider)
@@ -374,10 +374,9 @@ async def with_retries(
     provider_of: Callable[[str], str],
     tried_once: Container[str] = (),
 ) -> tuple[T, tuple[Attempt, ...]]:
-    """Do `once` with each model in turn, as often as the policy and the budget let; what came of
-    it, and every attempt. The error of the last one is raised, and lists them as well. A model
-    without a key or an address is passed over as long as there is another one. Models in
-    `tried_once` are not retried: others do as well."""
+    """Tries each model with `once`, as often as the policy and the budget allow; returns the result
+    and all attempts. Otherwise raises the last error, which lists them as well. A model without a
+    key or an address is skipped if there is another one. Models in `tried_once` are not retried."""
     clock = Clock(call.deadline)
     allowance = RetryBudget(call, policy, budget, clock, tried_once)
     for model in call.models:

@@ -1,5 +1,5 @@
-"""One OpenTelemetry span per call, in the words of its GenAI conventions (status "development",
-read 2026-11). It has counts, names and times, never content."""
+"""One OpenTelemetry span per call, by the GenAI conventions (status "development", read 2026-11).
+Spans have counts, names and times, never content."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Spans(Middleware):
         self._open: dict[str, Any] = {}
 
     def close(self) -> None:
-        """Send what waits, where that is not the program's own business. The end of the program
-        does it too."""
+        """Exports pending spans if this object set up the exporter. The end of the program does it,
+        too."""
         if self._close is not None:
             self._close()
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 _GRACE = 0.05
-"""Seconds to wait for the end of a finished stream's body, so that its connection can be reused."""
+"""Seconds to wait for the end of a finished stream's body before its connection is reused."""
 STREAMS = 4
-"""How much longer than a whole answer a stream may be."""
+"""Factor by which a stream may be larger than a whole answer."""
 
 
 class StreamDecoder:
@@ -56,7 +56,7 @@ class StreamDecoder:
         )
 
     async def more(self) -> list[Event]:
-        """The next events; none where what came was no whole frame."""
+        """The next events; empty if the data did not complete a frame."""
         if self._is_page or self._is_whole:
             return await self._whole()
         try:
@@ -122,8 +122,8 @@ class StreamDecoder:
             pass
 
     def failure(self, last: StreamError) -> CallError:
-        """The error that a stream ended with. One of kind `network` is the reader's own word for a
-        stream that broke off."""
+        """The error that ended a stream. The kind `network` is set by the reader for a stream that
+        broke off."""
         failed = self._opened.refusal(last.error)
         if isinstance(failed, NetworkError):
             failed.begun = self._left < self._limit
@@ -138,7 +138,7 @@ def is_last(event: Event) -> bool:
 
 
 def _up_to_last(events: list[Event]) -> list[Event]:
-    """Nothing comes after the end of a message."""
+    """The events up to the end of a message, which is the last one."""
     for index, event in enumerate(events):
         if is_last(event):
             return events[: index + 1]
@@ -172,7 +172,7 @@ class AsyncStream:
         self._folder = Folder()
 
     async def __aenter__(self) -> Self:
-        """Returns when the first event is there, so that what fails before fails here."""
+        """Returns once the first event has arrived, so that earlier failures are raised here."""
         if self._flight is not None:
             raise InterlinguaError("a stream can be used only once")
         client = self._client
@@ -247,7 +247,7 @@ class AsyncStream:
 
     @property
     def report(self) -> Report:
-        """The losses of the request; at the end also what the provider dropped from it."""
+        """The losses of the request; at the end also what the provider removed from it."""
         report = self._opened().prepared.report if self._report is None else self._report
         return self.call.placed(report)
 
@@ -272,7 +272,7 @@ class AsyncStream:
         return self.response().message
 
     def answer(self) -> Answer:
-        """The answer with how it came about."""
+        """The answer with its attempts and report."""
         response = self.response()
         return Answer(
             response, self.report, self.model, self.request_id, self.latency_ms, self.attempts

@@ -1,4 +1,4 @@
-"""Structured output: what shape to ask for, and whether what came back has it."""
+"""Structured output: the schema to request, and the validation of the answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _MOST = 10
 
 
 class Shape(msgspec.Struct, frozen=True, eq=False):
-    """`format` is what to ask for; `convert` makes a value of text, or raises `_Misfit`."""
+    """`format` is the response format to request; `convert` turns text into a value, or raises
+    `_Misfit`."""
 
     format: ResponseFormat
     convert: Callable[[str], Any]

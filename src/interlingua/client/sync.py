@@ -1,5 +1,5 @@
-"""`Client`: the same without `await`. Its connections live on a loop in a thread of their own,
-so that there is one implementation of HTTP and not two (docs/decisions/0014-http.md)."""
+"""`Client`: `AsyncClient` without `await`. It runs on an event loop in a thread of its own, so
+there is only one implementation of HTTP (docs/decisions/0014-http.md)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class LoopThread:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """What `work` gives, done on the loop. Ctrl-C here cancels it there, and waits until it has
-        cleaned up."""
+        """Runs `work` on the loop and returns its result. Ctrl-C cancels it there, and waits until
+        it has cleaned up."""
         if threading.current_thread() is self._thread:
             work.close()
             raise InterlinguaError("a tool of this client cannot wait for the client itself")
@@ -121,7 +121,7 @@ class Client:
             raise no_attribute(self, name)
 
     def close(self) -> None:
-        """Cancel what is under way, close every connection, end the thread."""
+        """Cancels all calls, closes all connections, ends the thread."""
         with self._lock:
             thread, self._thread, self._closed = self._thread, None, True
         if thread is not None:
@@ -250,7 +250,8 @@ class Client:
 
 
 def _end(thread: LoopThread, client: AsyncClient) -> None:
-    """Closes the connections of a client that was not closed, so that no library complains."""
+    """Closes the connections of a client that was not closed, to avoid warnings of the HTTP
+    library."""
 
     async def close() -> None:
         await asyncio.wait_for(client.close(), LAST_SECONDS)
@@ -358,7 +359,7 @@ class Stream:
         return self.response().message
 
     def answer(self) -> Answer:
-        """The answer with how it came about."""
+        """The answer with its attempts and report."""
         answer = self._inner.answer
         return answer() if self._inner.is_over else self._client._call(answer)
 

@@ -62,7 +62,7 @@ AGENT = "interlingua"
 """Our User-Agent; some providers turn away requests without one."""
 
 Key = str | Secret | Callable[[], str]
-"""A key or a token, or a function that has one, for those that expire."""
+"""A key or a token, or a function that returns one, for those that expire."""
 
 
 class Server(Protocol):
@@ -99,7 +99,7 @@ LEAST_CONTEXT = 4096
 
 
 def _report_cut(request: Request, target: Target, report: Report) -> None:
-    """Report a prompt that the server will cut without a word, by our estimate of its tokens."""
+    """Reports a prompt that the server will truncate silently, by our estimate of its tokens."""
     own = (request.raw or {}).get(OLLAMA)
     options = own.get("options") if isinstance(own, dict) else None
     limit = options.get("num_ctx") if isinstance(options, dict) else None
@@ -138,8 +138,8 @@ class Targets:
         instructions: Instructions = "place",
         caching: Caching = "auto",
     ) -> None:
-        """`profiles` are rules of what models take, laid over the package's; without them, those of
-        this machine's user. With False, requests are not fitted to any model. With
+        """`profiles` are rules of what models accept, on top of the package's; without them, those
+        of this machine's user; with False, requests are not adapted to any model. With
         `instructions="hoist"`, later instructions are moved to the front."""
         require_instructions(instructions)
         self._instructions, self._caching = instructions, require_caching(caching)
@@ -157,7 +157,7 @@ class Targets:
         slow += [key for key, each in providers.items() if each.credentials in CLOUDS]
         self.started = frozenset([LOCAL, *slow])
         """Providers whose server may have to be started, or whose credentials have to be fetched,
-        before they are asked."""
+        before a request."""
         self.client_keys = any(each.credentials == "client" for each in providers.values())
         """Whether some of them are called with keys of the gateway's clients."""
         self._logins: dict[str, CloudLogin] = {}
@@ -191,7 +191,7 @@ class Targets:
         return found
 
     def id_of(self, name: str, first: str | None = None) -> str:
-        """The model id that a name means; names of the provider that comes `first` are its own."""
+        """The model id for a name; names of the provider `first` are its own."""
         return resolve(name, self._aliases, self._provider_names, first)
 
     def for_request(self, target: Target, request: Request) -> Target:
@@ -226,8 +226,8 @@ class Targets:
         return provider.base_url or next((url for url in named if url), None)
 
     async def start(self, target: Target) -> None:
-        """Have the server at hand, where it is one that is started when it is needed, and the
-        credentials, where they are fetched."""
+        """Starts the server, if it is one that is started on demand, and fetches the credentials if
+        necessary."""
         key = target.provider.key
         if target.provider.credentials in CLOUDS and key not in self._keys:
             await self._log_in(target.provider)
@@ -256,7 +256,7 @@ class Targets:
             raise failed from error
 
     def _local(self, provider: Provider) -> Address | None:
-        """The bundled local model starts by itself unless an address is configured."""
+        """Starts the bundled local model, unless an address is configured."""
         if self.base_url(provider):
             return None
         from interlingua.local.server import shared
@@ -273,9 +273,9 @@ class Targets:
         conversation: History | None = None,
         owner: str | None = None,
     ) -> Prepared:
-        """The request in the target's dialect, adapted, since history may be from anywhere.
-        `source` is the dialect it was read from, where that is known, and `conversation` what is
-        remembered of the turns before it; `owner` is as for `adapt`."""
+        """The request in the target's dialect, adapted to the model. `source` is the dialect that
+        it was read from, if known, `conversation` the memory of earlier turns; `owner` is as for
+        `adapt`."""
         target = self.for_request(target, request)
         requested = target.asking(request, stream)
         if conversation is not None:
@@ -296,8 +296,8 @@ class Targets:
         body: bytes | None = None,
         turns: WrittenTurns | None = None,
     ) -> Prepared:
-        """A wire, with everything that its provider wants to be sent along; `body` is its JSON,
-        and `turns` what is remembered of it, where these are at hand."""
+        """The HTTP request for a wire. `body` is its JSON, and `turns` the memory of it, if
+        available."""
         wire = written.wire
         http = self.address(target, wire, "request", stream, body)
         paths = target.provider.dialects.get(target.dialect.name)
@@ -319,7 +319,7 @@ class Targets:
         body: bytes | None = None,
         path: str | None = None,
     ) -> HttpRequest:
-        """The request for a wire, with who is asking on it. `path` is one beside those of the
+        """The HTTP request for a wire, with authentication. `path` is one besides those of the
         dialect."""
         provider, body = target.provider, encode(wire) if body is None else body
         access = target.own_access if target.deployment else ()
@@ -340,8 +340,8 @@ class Targets:
         return made
 
     def _may_keep(self, provider: Provider, known: Credentials) -> bool:
-        """Whether the next request will have the same address and headers: not where it is signed,
-        or where either is asked for each time."""
+        """Whether the next request will have the same address and headers: not if it is signed, or
+        if either is computed for each request."""
         moving = callable(self._keys.get(provider.key)) or callable(self._places.get(provider.key))
         fetched = provider.credentials is not None
         return known.style != "aws-sigv4" and not moving and not fetched
@@ -387,7 +387,8 @@ COMPACTING = {"openai": "openai-responses", "azure": "openai-responses"}
 
 
 def _compacting_dialect(target: Target, request: Request) -> str | None:
-    """The dialect for a request that asks for compaction, or returns what its provider made."""
+    """The dialect for a request that asks for compaction, or that contains the provider's own
+    compaction."""
     dialect = COMPACTING.get(target.provider.key)
     if dialect is None or dialect == target.dialect.name or dialect not in target.provider.dialects:
         return None

@@ -61,7 +61,7 @@ class ReplyTimer:
         self.late: str | None = None
         self._give_up = give_up
         self._since = 0.0
-        """When the wait for the next piece began; 0 while there is none."""
+        """When the wait for the next data began; 0 while there is none."""
         self._until = begun + limits.total if limits.total is not None else None
         self._first = begun + limits.first_byte if limits.first_byte is not None else None
         self._idle = limits.idle
@@ -200,7 +200,7 @@ class Reply(Protocol):
         """All of it; `TooLarge` if it has more than so many bytes."""
 
     def close(self) -> None:
-        """Done with it. What has not been read yet is not waited for: the connection ends."""
+        """Closes the reply. If it is not fully read, the connection is closed, too."""
 
 
 class Transport(Protocol):
@@ -325,8 +325,8 @@ class HttpTransport:
 
 
 def _left(content: Any) -> bytes:
-    """What arrived together with the end of the connection. The library keeps it to itself, since
-    it raises before it looks (aiohttp 3.14, tried 2026-11)."""
+    """Data that arrived together with the end of the connection. The library does not return it,
+    because it raises first (aiohttp 3.14, tried 2026-11)."""
     held = getattr(content, "_buffer", None)
     if not held:
         return b""

@@ -15,7 +15,7 @@ from interlingua.errors import MissingExtraError
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Seconds: until a connection stands, until the answer begins, of silence after that, and for
+    """Limits in seconds: to connect, until the answer begins, for a pause after that, and for
     everything together. None is no limit."""
 
     connect: float | None = 10.0
@@ -25,7 +25,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class TransportError(Exception):
-    """Why there is no reply, or no more of it. `phase` is as in `NetworkError`."""
+    """Why there is no reply, or why it ended early. `phase` is as in `NetworkError`."""
 
     def __init__(
         self, phase: str, problem: str, *, sent: bool, late: bool = False, begun: bool = False
@@ -91,7 +91,7 @@ def failure_of(error: Exception, late: str, begun: bool = False) -> TransportErr
 
 
 def reason(error: Exception) -> str:
-    """A few words that are safe to show: the system's own text for it, or the exception's name."""
+    """A short reason that is safe to show: the system's own text, or the exception's name."""
     inner = getattr(error, "os_error", error)
     if isinstance(inner, ssl.SSLCertVerificationError):
         return inner.verify_message

@@ -130,7 +130,7 @@ class Measured:
 _LOOKED_AT = 4
 """The last answers of a model whose prompts may be in its cache."""
 _SHORT = frozenset({None, "in_memory", "5m"})
-"""Lifetimes that the shortest stands for; all others become the longest."""
+"""Lifetimes that become the shortest one; all others become the longest."""
 _HEAD = frozenset({Role.SYSTEM, Role.DEVELOPER})
 
 
@@ -198,7 +198,7 @@ def ahead(
 
 
 def _answers(history: Sequence[Message], model: str) -> Iterator[tuple[int, Message]]:
-    """The last answers of this model, and how many messages stand before each."""
+    """The last answers of this model, each with the number of messages before it."""
     own = [
         (at, message)
         for at, message in enumerate(history)

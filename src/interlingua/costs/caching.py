@@ -86,9 +86,9 @@ class Prompt(NamedTuple):
     explicit: bool = False
     """Whether the vendor adds no mark of its own."""
     answers: Container[int] = ()
-    """Which parts, counted from 1, are the model's own answers."""
+    """The model's own answers among the parts, counted from 1."""
     lifetime: str | None = None
-    """The lifetime of entries that the vendor marks by itself."""
+    """The lifetime of entries that the vendor marks automatically."""
 
     def tokens(self, length: int) -> float:
         return self.ends[length - 1] if length else 0.0
@@ -186,8 +186,8 @@ class CacheSimulator:
         return CachePrediction(read, end - read, max(round(whole) - end, 0), long, sure)
 
     def _marks(self, prompt: Prompt) -> dict[int, str | None]:
-        """The marks that count: the last of them, and the end of the prompt where the vendor marks
-        it by itself."""
+        """The marks that count: the last ones, and the end of the prompt if the vendor marks it
+        automatically."""
         marks = dict(prompt.marks)
         if self.rule.finds == "breakpoints" and not prompt.explicit:
             marks[prompt.length] = marks.get(prompt.length) or prompt.lifetime

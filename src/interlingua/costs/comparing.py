@@ -101,7 +101,7 @@ class SentTurn(NamedTuple):
 
 
 class SentTurns(NamedTuple):
-    """The messages of a body as they stand in it, each of which ends at one of `ends`."""
+    """The messages of a body in their order; each ends at one of `ends`."""
 
     outside: bytes
     """The body with an empty list in their place."""
@@ -109,7 +109,7 @@ class SentTurns(NamedTuple):
     start: int
     ends: list[int]
     known: list[SentTurn]
-    """Those of the first ones; the others are added."""
+    """The first messages, if they are known; the others are added."""
 
     def bytes_of(self, number: int) -> bytes:
         start = self.ends[number - 1] if number else self.start
@@ -306,8 +306,8 @@ def _extra_cost(
 
 
 class SentPrompts:
-    """The last request of each conversation, bounded; what one owner sent is compared with that
-    owner's requests alone."""
+    """The last request of each conversation, bounded. Requests are compared only with those of the
+    same owner."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most = most_bytes
@@ -343,8 +343,8 @@ class SentPrompts:
         return ComparedPrompt(owner, prompt, known, before, key)
 
     def _nearest(self, owner: str | None, prompt: SentPrompt, names: frozenset[str]) -> int | None:
-        """The conversation under one of these names, else the longest that it continues, else that
-        with most messages in common."""
+        """The conversation with one of these names; otherwise the longest one that it continues, or
+        the one with most messages in common."""
         best, most, own = None, 0, prompt.messages
         others = []
         for number in reversed(self._of_owner.get(owner, [])):
@@ -400,7 +400,7 @@ class SentPrompts:
 
 
 def merged(provider: CacheDiagnosis | None, own: CacheDiagnosis | None) -> CacheDiagnosis | None:
-    """One diagnosis of two: the provider's words, with what only a comparison knows."""
+    """Merges two diagnoses: the provider's own fields, completed by those of a comparison."""
     if provider is None or own is None:
         return own if provider is None else provider
     return provider.replace(

@@ -48,8 +48,8 @@ class UnknownCostError(InterlinguaError):
 
 
 class Cost(NamedTuple):
-    """What some tokens cost, in US dollars, and by which entry of which table. `unpriced` names
-    what the table has no price for, which is not in the sums: a tool's runs, a service tier."""
+    """The cost of a usage in US dollars, with the table entry that it comes from. `unpriced` lists
+    parts without a price, which are not in the sums: runs of a tool, a service tier."""
 
     model: str
     pricing_version: str
@@ -217,7 +217,7 @@ _RUNS = {
 }
 """The providers' names of their tools, and the kinds that are counted."""
 _COUNTED = {"anthropic": frozenset({"web_search", "web_fetch"}), "openai-responses": None}
-"""Runs that the usage of a dialect always counts by itself; None: all of them."""
+"""Tool runs that the usage of a dialect always counts; None means all of them."""
 _BY_PROMPT = re.compile(r"gemini-[12]\b")
 """Models whose searches are billed once for each prompt, and not for each query (Google's page of
 prices, read 2026-11)."""
@@ -272,7 +272,7 @@ def is_usual(usage: Usage, model: str) -> bool:
 
 
 def billed_beside(usage: Usage) -> dict[str, Any]:
-    """What its cost depends on beside its counts, in the provider's words."""
+    """Fields of the provider's usage beside the counts that change the price."""
     found: dict[str, Any] = {}
     for own in (usage.raw or {}).values():
         if isinstance(own, dict):
@@ -286,7 +286,8 @@ _SURCHARGED = {"speed": "speed", "inference_geo": "region"}
 """Anthropic's faster answers, and a region (its pages of prices, read 2026-11)."""
 _LIST_PRICES = frozenset({"standard", "global", "not_available"})
 _TOOL_TOKENS = ("toolUsePromptTokenCount", "total_tool_use_tokens")
-"""Google's counts of what its own tools added to a prompt, which are no part of the prompt's."""
+"""Google's counts of the tokens that its own tools added to a prompt, which are not part of the
+prompt count."""
 _XAI_RUNS = "server_side_tool_usage_details"
 _XAI_KINDS = {
     "web_search_calls": "web_search",
@@ -318,8 +319,8 @@ def _xai_runs(counts: dict[str, Any]) -> dict[str, int]:
 
 
 def _tool_tokens(usage: Usage) -> int:
-    """What Google's tools added to the prompt, which costs what its other tokens do; results of
-    searches cost nothing."""
+    """The tokens that Google's tools added to the prompt, which cost as much as other input; search
+    results are free."""
     if "web_search" in (usage.tool_uses or ()):
         return 0
     beside = billed_beside(usage)
@@ -327,8 +328,8 @@ def _tool_tokens(usage: Usage) -> int:
 
 
 def _runs(usage: Usage, id: str) -> dict[str, int]:
-    """Runs of the provider's tools, also those that only xAI's words count, and the one search of a
-    model that always searches."""
+    """Runs of the provider's tools, including those counted in xAI's own fields, and the one search
+    of a model that always searches."""
     runs = {} if usage.raw is None else _xai_runs(billed_beside(usage).get(_XAI_RUNS, {}))
     if _SEARCHES in id:
         runs["web_search"] = 1
@@ -352,7 +353,7 @@ def _add_round(
     parts: list[Decimal],
     unpriced: list[str],
 ) -> None:
-    """Add what one of them costs to the parts of the sum."""
+    """Adds the cost of one round to the parts of the sum."""
     model = id if by is None else f"{id.partition(':')[0]}:{by}"
     try:
         cost = cost_of(round, model, table, at).breakdown

@@ -29,9 +29,9 @@ from interlingua.profiles.names import UnknownModelError
 
 
 class Asked(NamedTuple):
-    """One request of a session: what its prompt has that the one before it had not, and the answer.
-    With `restart` the prompt is that alone, as after a compaction; one that does not `count` was
-    counted already, as a copy of it in another file."""
+    """One request of a session: the part of its prompt that is new, and the answer. With `restart`,
+    that part is the whole prompt, as after a compaction. Without `count`, it is a copy of a request
+    that was counted in another file."""
 
     added: Sequence[Message]
     answer: Message
@@ -40,8 +40,8 @@ class Asked(NamedTuple):
 
 
 class Spending:
-    """What requests cost on one model: `cost_usd` is exact for recorded usage, else the middle of
-    what is likely, between `low_usd` and `high_usd`. `unpriced` requests are in none of them."""
+    """The cost of requests on one model. `cost_usd` is exact for recorded usage, otherwise the
+    middle of the range from `low_usd` to `high_usd`. `unpriced` requests are in none of them."""
 
     def __init__(self, model: str, table: PriceTable) -> None:
         self.model = model
@@ -116,7 +116,7 @@ def estimate_error(model: str) -> float:
 
 
 class Elsewhere:
-    """Replays sessions on other models, and adds up what they cost there and where they ran."""
+    """Replays sessions on other models, and adds up the costs there and on the original models."""
 
     def __init__(self, models: Sequence[str], table: PriceTable) -> None:
         self.table = table
@@ -127,10 +127,11 @@ class Elsewhere:
         self.unanchored = 0
         """Requests without recorded usage, whose prompts are estimated."""
         self.hidden = 0.0
-        """Tokens of all prompts that no file holds: system prompts, tools, what agents add."""
+        """Tokens of all prompts that are not in the files: system prompts, tools, additions of
+        agents."""
         self.predictions: list[tuple[str, Usage, CachePrediction]] | None = None
-        """For comparison: what was reported and predicted for the model that was used, if a list is
-        put here."""
+        """Pairs of reported and predicted usage for the original model, if a list is set here for
+        comparison."""
         self._estimators: dict[str, Estimator] = {}
 
     def replay(self, session: Iterable[Asked]) -> None:
@@ -173,8 +174,7 @@ class _Replay:
         self._total = 0.0
         """Tokens of the last prompt, as recorded or else as estimated."""
         self._head = 0.0
-        """Tokens that stand before the first message, and those of them that other sessions have
-        too."""
+        """Tokens before the first message, and those of them that other sessions share."""
         self._shared = 0.0
         self._scale = 1.0
         self._anchored = False
@@ -203,15 +203,15 @@ class _Replay:
         self._last, self._used = len(self._keys), used
 
     def _send(self, lane: _Lane) -> CachePrediction:
-        """With marks where the package sets them: at the end of the last two prompts, and where
-        instructions and tools end."""
+        """Sends a prompt with the breakpoints that the package sets: at the end of the last two
+        prompts, and after instructions and tools."""
         length = len(self._keys)
         marks = dict.fromkeys(at for at in (1, 2, self._last, length) if at)
         return lane.cache.send(Prompt(self._keys, lane.ends, length, marks), self._time)
 
     def _compare(self, usage: Usage, used: str) -> None:
-        """Where the model that was used promises hits and reported fewer, something in the prompt
-        was changed that the file does not hold; it would have been changed elsewhere too."""
+        """If the original model guarantees hits and reported fewer, a part of the prompt that the
+        file lacks had changed; assume the same change for the other model."""
         own = self._lanes[0]
         if used != own.model:
             return
@@ -275,8 +275,8 @@ class _Replay:
             self._part(-len(self._keys), hidden, used)
 
     def _restart(self, used: str, usage: Usage, estimate: float) -> None:
-        """The prompt begins anew: with what no file has, which stays the same in a session. What
-        the first request read from the cache, another session had left there."""
+        """Starts the prompt again with the part that no file contains, which stays the same in a
+        session. What the first request read from the cache came from another session."""
         total, shared = usage.prompt_tokens, 0.0
         if not self._keys:
             self._head = max(total - estimate, 0.0) if total else 0.0

@@ -28,8 +28,8 @@ Key = Literal["session", "model", "day", "user", "team", "key"]
 
 
 class Repriced(NamedTuple):
-    """One message's cost as stored and by another table. `problem` is the reason for having no
-    new cost; `usage` is what would be stored, the old one if there is a problem."""
+    """One message's cost as stored and by another table. Without a new cost, `problem` is the
+    reason and `usage` the old usage; otherwise `usage` is the new one."""
 
     message: Message
     old: Decimal | None
@@ -79,8 +79,8 @@ def reprice(
 
 
 class SpendGroup:
-    """What a group of messages used. `unpriced` counts those whose cost is not known, or only in
-    part: where there are any, `cost_usd` is what is known, and less than what was spent."""
+    """The usage of a group of messages. `unpriced` counts messages whose cost is unknown or
+    incomplete; if there are any, `cost_usd` is a lower bound."""
 
     __slots__ = ("cost_usd", "messages", "output_tokens", "prompt_tokens", "unpriced")
 
@@ -112,8 +112,8 @@ class SpendGroup:
 
 
 def cost_by(messages: Iterable[Message], key: Key) -> dict[str | None, SpendGroup]:
-    """Costs as stored, added up by session, model, day (UTC), user, team or key of the gateway.
-    Messages that do not have it are in the group None, which comes last."""
+    """Adds up stored costs by session, model, day (UTC), user, team or gateway key. Messages
+    without that value are in the group None, which comes last."""
     if key not in _KEYS:
         raise ValueError(f"costs can be grouped by {', '.join(_KEYS)}, found {key!r}")
     group_of = _KEYS[key]

@@ -79,7 +79,7 @@ _LITELLM = {
     "vertex_ai-language-models": ("vertex", "vertex_ai/"),
     "xai": ("xai", "xai/"),
 }
-"""LiteLLM's word for a provider to ours, and its prefix of model names."""
+"""LiteLLM's names of providers: our name, and LiteLLM's prefix of model names."""
 _KEYS = {
     "input": "input_cost_per_token",
     "output": "output_cost_per_token",
@@ -301,8 +301,8 @@ def _factor(base: Mapping[str, Decimal], other: Mapping[str, Decimal]) -> Decima
 
 
 class Refreshed(NamedTuple):
-    """A new table, and what became of the models: `differ` names those that the collections price
-    differently, which keep the price they had, if any."""
+    """A new table, and the changes of models: `differ` lists models that the collections price
+    differently, which keep their old price, if any."""
 
     table: PriceTable
     new: list[str]
@@ -311,7 +311,8 @@ class Refreshed(NamedTuple):
 
 
 def refreshed(current: PriceTable, collections: list[Collection], today: date) -> Refreshed:
-    """The current table with what the collections list alike, or one of them alone."""
+    """The current table with the prices on which the collections agree, or that only one of them
+    has."""
     data = current.to_dict()
     models: dict[str, Any] = data["models"]
     found = Refreshed(current, [], [], [])

@@ -128,8 +128,8 @@ class Period(Rates, frozen=True, kw_only=True):
 
 
 class Extras(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is paid beside the rates: `modes` are factors on all token rates by service tier, `uses`
-    are dollars for a thousand runs of the provider's own tools, by kind."""
+    """Charges besides the rates: `modes` are factors on all token rates by service tier, `uses` are
+    dollars per thousand runs of the provider's own tools, by kind."""
 
     modes: dict[str, Decimal] = {}
     uses: dict[str, Decimal] = msgspec.field(default={}, name="uses_per_thousand_usd")
@@ -149,7 +149,7 @@ class ModelPrice(Period, frozen=True, kw_only=True):
     uses: dict[str, Decimal] = msgspec.field(default={}, name="uses_per_thousand_usd")
     """The same for runs of the provider's own tools."""
     source: str | None = None
-    """The source of the figures: a word of the table's `sources`, or free text."""
+    """The source of the figures: a key of the table's `sources`, or free text."""
     also: tuple[str, ...] = ()
     """Other names of the model with the same provider."""
     other_periods: tuple[Period, ...] = ()
@@ -283,8 +283,8 @@ class PriceTable:
         return id
 
     def priced_as(self, model: str, answered_by: str | None) -> str:
-        """The model that an answer is priced by: the one that answered, where the one that was
-        asked has no price, such as a router."""
+        """The model whose price an answer has: the one that answered, if the requested one has no
+        price, such as a router."""
         if answered_by is None or model in self.entries or model in self:
             return model
         other = f"{model.partition(':')[0]}:{answered_by}"
@@ -337,8 +337,8 @@ def _versions() -> list[str]:
 
 @cache
 def bundled(version: str | None = None) -> PriceTable:
-    """A table of the package: the newest, or the one of that version, so that a cost recorded
-    under an older version can be computed again."""
+    """A table of the package: the newest, or the one of a version, to recompute a cost that was
+    recorded with it."""
     known = versions()
     if version is not None and version not in known:
         raise ReadError("price table", expected=f"one of {', '.join(known)}", found=repr(version))
@@ -371,8 +371,8 @@ def _read_yaml(text: str) -> Any:
 
 
 def _plain(node: Any) -> Any:
-    """A node of YAML as plain values. Scalars stay the texts that they are, so that a price is a
-    decimal as written, and no word is taken for something else."""
+    """A node of YAML as plain values. Scalars stay text, so prices are exact decimals, and no word
+    becomes a boolean."""
     if node is None:
         return {}
     if node.id == "scalar":
@@ -404,7 +404,7 @@ def _decimals(value: Any) -> Any:
 
 
 def _read_error(what: str, parsed: Any, error: msgspec.ValidationError) -> ReadError:
-    """The error with its place, which msgspec knows but for the name of the model."""
+    """The error with its place; msgspec reports all of it but the name of the model."""
     text, path = str(error), "$"
     if place := _PATH.search(text):
         text, path = text[: place.start()], f"${place.group(1)}"
@@ -460,7 +460,7 @@ def table_of(version: str, store: PriceStore | None = None) -> PriceTable:
 
 
 def is_bundled(table: PriceTable) -> bool:
-    """Whether the package has this table, so that no copy of it needs to be stored."""
+    """Whether this table is part of the package, and no copy of it needs to be stored."""
     if table.version not in versions():
         return False
     own = bundled(table.version)

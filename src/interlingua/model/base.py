@@ -165,7 +165,7 @@ class Value(
 
     _aside: ClassVar[frozenset[str]] = _ASIDE
     other_names: ClassVar[Mapping[str, str]] = {}
-    """Other words for fields, which the constructor of a `Guarded` class takes."""
+    """Other names for fields that the constructor of a `Guarded` class accepts."""
 
     @classmethod
     def taken(cls, name: str, value: Any) -> Any:

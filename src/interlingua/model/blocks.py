@@ -67,7 +67,7 @@ SourceLike: TypeAlias = Source | str | bytes
 
 
 def name_source(block: Any) -> None:
-    """Make the source of a media block of the URL or the bytes that stand for it."""
+    """Turns a URL or bytes into the source of a media block."""
     found = block.source
     if isinstance(found, (bytes, bytearray, memoryview)):
         source = Source.from_bytes(found)
@@ -86,7 +86,7 @@ def name_source(block: Any) -> None:
 
 
 class TextBlock(Value, frozen=True, tag="text"):
-    """Words. Those of an answer may have citations."""
+    """Text. Text of an answer may have citations."""
 
     type: ClassVar[Literal["text"]] = "text"
     text: str
@@ -332,11 +332,12 @@ class CompactionBlock(Value, frozen=True, tag="compaction"):
 
 
 SUMMARY = "[summary of the conversation so far]\n{}\n[end of the summary]"
-"""Compacted history that had to become text; it may be joined with what stands beside it."""
+"""Label of compacted history that is sent as text, possibly joined with other text."""
 
 
 class UnknownBlock(Value, frozen=True, tag="unknown"):
-    """A block that the reader did not know. `raw` is all it has, so it is compared by `raw`."""
+    """A block that the reader did not know. All of its data is in `raw`, by which it is
+    compared."""
 
     type: ClassVar[Literal["unknown"]] = "unknown"
     raw: Raw

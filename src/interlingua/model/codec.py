@@ -223,9 +223,10 @@ def _require_unicode(plain: Any) -> None:
 
 
 def duplicate_key(data: bytes | str) -> str | None:
-    """The place at which JSON text repeats a key in one object, in words; None if it does not.
+    """The place where JSON text repeats a key in one object; None if it does not.
 
-    Off the hot path: the last of two equal keys wins everywhere else."""
+    Not used on the hot path: elsewhere, the last of two equal keys wins.
+    """
     data = _without_bom(data)
     try:
         raw = data.encode() if isinstance(data, str) else data
@@ -244,7 +245,7 @@ def _without_bom(data: bytes | str) -> bytes | str:
 def _malformed(
     error: Exception, limit: int, data: bytes | str = b"", what: str = WHAT, value: Any = None
 ) -> InterlinguaError:
-    """`value` is what was read, where reading came that far: it has the place."""
+    """`value` is the result so far, if reading got that far; it has the place."""
     if isinstance(error, (RecursionError, _TooDeepError)):
         return DepthError(what, limit)
     path = _place(value)
@@ -261,7 +262,7 @@ def _malformed(
 
 
 def json_flaw(error: Exception, data: bytes | str) -> str:
-    """What is wrong with JSON, with the line and the column."""
+    """What is wrong with a JSON text, with the line and the column."""
     if not data:
         return "invalid JSON: it is empty"
     data = data.encode(errors="surrogatepass") if isinstance(data, str) else data
@@ -389,8 +390,8 @@ _CLOSED = (str, int, bool, type(None))
 
 @cache
 def _surprises(cls: type[Value]) -> tuple[list[tuple[str, Look]], list[tuple[str, str]]]:
-    """The fields of a class that need a look, and which: other values, or free JSON; and those
-    whose default is a word, with the word."""
+    """The fields of a class that the fast way may get wrong, by kind: nested values, free JSON, and
+    defaults that are enum words."""
     words = [(name, word) for name, word in _defaults(cls).items() if isinstance(word, str)]
     return _open_fields(cls), words
 

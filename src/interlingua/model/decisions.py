@@ -131,7 +131,7 @@ InputType = Literal[
     "code_query",
     "image",
 ]
-"""The use of the vectors, which some models need to know."""
+"""The purpose of the vectors, which some models require."""
 EmbedInput = str | tuple[int, ...] | tuple[Block, ...]
 """A text, the tokens of one, or text and media that share a vector."""
 
@@ -147,7 +147,7 @@ class EmbedRequest(Value, frozen=True):
     """The formats of numbers that the client requests: `float`, `base64`, or one of a vendor's
     own."""
     truncate: Literal["start", "end", "none"] | None = None
-    """Which end of a text that is too long is cut off; `none` makes it an error."""
+    """Which end of a too long text is cut off; `none` makes it an error."""
     title: str | None = None
     """The title of the embedded document."""
     user: str | None = None

@@ -20,7 +20,7 @@ _READ = "read"
 
 
 class FrameMark(Value, frozen=True):
-    """The wire frame that an event came from; on the frame's first event also its other fields."""
+    """The wire frame that an event came from; the frame's first event also has its other fields."""
 
     number: int
     rest: Raw | None = None
@@ -104,7 +104,7 @@ class ToolUseInputDelta(_Event, frozen=True, tag="tool_use_input_delta", gc=True
         return None if read is None else read()
 
     def read_by(self, read: Callable[[], JsonObject]) -> None:
-        """Say how `partial` is found. This is no part of the value."""
+        """Sets the function that computes `partial`, which is not part of the value."""
         self.__dict__[_READ] = read
 
 
@@ -128,7 +128,7 @@ class Stop(_Event, frozen=True, tag="stop"):
 
 
 class UsageUpdate(_Event, frozen=True, tag="usage_update"):
-    """Cumulative: it replaces what came before."""
+    """Cumulative usage: it replaces earlier updates."""
 
     type: ClassVar[Literal["usage_update"]] = "usage_update"
     usage: Usage
@@ -152,7 +152,7 @@ class Other(_Event, frozen=True, tag="other"):
 
     type: ClassVar[Literal["other"]] = "other"
     progress: str | None = None
-    """The provider's name of a frame that shows how a block comes about."""
+    """The provider's name of a frame that shows the progress of a block."""
 
 
 Event = (

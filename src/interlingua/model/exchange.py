@@ -67,9 +67,9 @@ CHOICES: dict[str, Literal["auto", "none", "any"]] = {
     "ANY": "any",
     "REQUIRED": "any",
 }
-"""The words of all vendors: OpenAI has `required`, Gemini and Cohere write upper case."""
+"""The values of all vendors: OpenAI has `required`, Gemini and Cohere use upper case."""
 _ONE_TOOL = frozenset({"tool", "function"})
-"""The word of Anthropic and OpenAI for the choice of one tool, whose name stands beside it."""
+"""The values of Anthropic and OpenAI for the choice of one tool, whose name is in another key."""
 
 
 class Reasoning(Value, frozen=True):
@@ -102,7 +102,7 @@ class Compaction(Value, frozen=True):
     """Tokens of the prompt from which on it does."""
     instructions: str | None = None
     pause: bool | None = None
-    """Whether it stops after the summary, so that the client can go on."""
+    """Whether the response ends after the summary, and the client continues."""
 
 
 class TaskBudget(Value, frozen=True):
@@ -114,7 +114,7 @@ class TaskBudget(Value, frozen=True):
 
 
 class OptionWords(TypedDict, total=False):
-    """Options as keywords: the fields of `il.Options`, and the usual other words for them."""
+    """Options as keywords: the fields of `il.Options`, and their usual names elsewhere."""
 
     max_output_tokens: int | None
     max_tokens: int | None
@@ -232,7 +232,7 @@ class Options(Value, metaclass=Guarded, frozen=True):
 
 
 def option_value(name: str, kind: type, value: Any) -> Any:
-    """A word in place of the value that it names; anything else is refused."""
+    """The value that a word stands for; other words are refused."""
     if isinstance(value, kind):
         return value
     if isinstance(value, str):
@@ -321,7 +321,7 @@ def _are(kind: type, values: Any) -> bool:
 
 @plain_members
 class ErrorKind(StrEnum):
-    """The kind of an error, in words that all providers share."""
+    """The kind of an error, the same for all providers."""
 
     RATE_LIMIT = "rate_limit"
     AUTH = "auth"
@@ -370,8 +370,8 @@ class ProviderError(Value, frozen=True):
 
 
 class Response(Value, frozen=True):
-    """The assistant message that came back; more of them in `alternatives` where several were asked
-    for; or an empty message of status `error` and the `error`."""
+    """The assistant message of an answer, with `alternatives` if several were requested; or an
+    empty message with the status `error`, and the `error`."""
 
     message: Message
     alternatives: tuple[Message, ...] = ()

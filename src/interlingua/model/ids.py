@@ -40,8 +40,8 @@ def now_ms() -> int:
 
 
 class _Pool:
-    """Random bytes of the system, many at a time: to ask for them lets other threads go first. A
-    process that forks off starts with none, so that no two use the same."""
+    """Random bytes of the system, fetched in bulk, because each fetch releases the GIL. A forked
+    process starts with an empty pool, so no two processes use the same bytes."""
 
     def __init__(self) -> None:
         self._forget()
@@ -113,7 +113,7 @@ def ulid_time_ms(ulid: str) -> int:
 
 
 def first_ulid(ms: int) -> str:
-    """The least ULID of a millisecond: those that are less were made before it."""
+    """The smallest ULID of a millisecond: all smaller ones are older."""
     return _encode(min(ms, _LAST_MS) << _RANDOM_BITS)
 
 
@@ -198,7 +198,7 @@ def _grammar(alphabet: str, shortest: int, longest: int) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def _digits(alphabet: str) -> str:
-    """The ASCII letters and digits of a class: what a hash is spelled in."""
+    """The ASCII letters and digits of a character class, which spell a hash."""
     legal = re.compile(alphabet)
     digits = "".join(mark for mark in string.digits + string.ascii_letters if legal.match(mark))
     if len(digits) < 2:

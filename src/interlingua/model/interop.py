@@ -69,7 +69,7 @@ def _with_bytes(wire: Any, held: Any) -> Any:
 
 
 def _with_names(sparse: Any, full: Any) -> Any:
-    """What was set, and each `role` and `type`."""
+    """The fields that were set, and each `role` and `type`."""
     if isinstance(sparse, list):
         return [_with_names(one, other) for one, other in zip(sparse, full, strict=True)]
     if not isinstance(sparse, dict):
@@ -122,8 +122,8 @@ def json_schema(type: Any) -> dict[str, Any]:
 
 
 def _inline_schema(cls: type[Value]) -> dict[str, Any]:
-    """One schema without references of its own, since pydantic keeps its definitions elsewhere;
-    what refers back to itself is cut there with the plain type `object`."""
+    """One schema without references, because pydantic keeps its definitions elsewhere. A recursive
+    reference becomes the plain type `object`."""
     whole = json_schema(cls)
     definitions = whole.get("$defs", {})
 

@@ -63,8 +63,8 @@ class DeferredWarnings:
 
 
 class Loss(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_defaults=True):
-    """One thing that a target could not represent, or a note about one that it represents
-    otherwise. `path` is the place in the canonical value, `at` the places in the source."""
+    """A part that the target could not represent, or a note about a part that it represents
+    differently. `path` is its place in the canonical value, `at` its places in the source."""
 
     kind: LossKind
     path: str
@@ -87,7 +87,7 @@ class Loss(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_defaults=T
         return self.severity == "info" or self.code in NOTES
 
     def placed(self, at: tuple[str, ...]) -> Loss:
-        """The same with its places in the source, and in the words of the source."""
+        """The loss with its places in the source, and with the source's names."""
         reason = in_own_words(self.reason, self.path, at[0])
         return msgspec.structs.replace(self, at=at, reason=reason)
 

@@ -69,7 +69,7 @@ class Changes(Value, frozen=True):
     effort: Effort | None = None
     response_format: ResponseFormat | None = None
     clear_at: str | None = None
-    """When the message's own words stop being shown: `next_user_message`, or `never`."""
+    """When the text of the message expires: `next_user_message`, or `never`."""
 
     def __post_init__(self) -> None:
         check_words(self)
@@ -101,12 +101,12 @@ PLACEMENT: dict[Role, frozenset[str]] = {
     ),
     Role.TOOL: frozenset({"tool_result", "unknown"}),
 }
-"""Which block types each role may hold. An assistant's tool results are those of calls that the
-provider itself ran; a tool message holds exactly one result."""
+"""The block types that each role may contain. Tool results in an assistant message are of calls
+that the provider ran; a tool message contains exactly one result."""
 
 
 class Part(Protocol):
-    """Something else that stands for a block, such as a part of a view."""
+    """A value that can be used in place of a block, such as a part of a view."""
 
     def as_block(self) -> Block: ...
 
@@ -217,7 +217,7 @@ class Message(Value, frozen=True):
 
     @property
     def text(self) -> str:
-        """All text blocks in order, joined; empty when there are none."""
+        """All text blocks joined in order; empty if there are none."""
         return "".join([block.text for block in self.content if type(block) is TextBlock])
 
     @property
@@ -231,7 +231,7 @@ class Message(Value, frozen=True):
         return [deepcopy(block) for block in self.content if type(block) is ToolUseBlock]
 
     def content_digest(self) -> str:
-        """The digest of role and blocks alone, for finding the same words in other places."""
+        """The digest of role and blocks alone, to find the same content elsewhere."""
         return Message(self.role, self.content).digest()
 
 

@@ -18,7 +18,7 @@ KEY_ID = "gateway_key_id"
 PROMPT_PARTS = "prompt_parts"
 """Under `extra`: the names of the parts that a system message is made of."""
 OWN_EXTRAS = frozenset({KEY_ID, PROMPT_PARTS})
-"""What this version itself writes under `extra`, and reads without a warning."""
+"""The keys that this version itself writes to `extra`, and reads without a warning."""
 
 
 @plain_members
@@ -33,7 +33,7 @@ class MessageStatus(StrEnum):
 
 @plain_members
 class StopReason(StrEnum):
-    """Why an answer ended, in words that all providers share."""
+    """Why an answer ended, the same for all providers."""
 
     END_TURN = "end_turn"
     STOP_SEQUENCE = "stop_sequence"
@@ -47,7 +47,7 @@ class StopReason(StrEnum):
     CANCELLED = "cancelled"
     ERROR = "error"
     OTHER = "other"
-    """Malformed output, turn limits, words we do not know."""
+    """Malformed output, turn limits, unknown reasons."""
 
 
 StatusWord = Literal["complete", "partial", "cancelled", "error"]
@@ -157,7 +157,8 @@ class Usage(Value, frozen=True):
     output_modalities: dict[str, int] | None = None
     """The same for the output."""
     unpriced: tuple[str, ...] | None = None
-    """What is not in `cost_usd`, since it has no price: runs of a tool, a service tier."""
+    """Parts that are not in `cost_usd` because they have no price: runs of a tool, a service
+    tier."""
     raw: Raw | None = None
 
     @property
@@ -221,8 +222,8 @@ _NO_BREAKDOWNS = (None,) * len(BREAKDOWNS)
 
 
 def add_breakdowns(usages: Sequence[Usage]) -> dict[str, Any]:
-    """The breakdowns of several usages together, by field; those that none of them has are left
-    out."""
+    """Adds up the breakdowns of several usages by field; fields that none of them has are
+    omitted."""
     found: dict[str, dict[str, int]] = {}
     for name in BREAKDOWNS:
         for counts in filter(None, map(attrgetter(name), usages)):
@@ -253,8 +254,8 @@ CACHE_REASONS = (
     *("cache_key_changed", "response_format_changed", "reasoning_changed", "verbosity_changed"),
     *("service_tier_changed", "options_changed", "deployment_changed", "expired", "not_marked"),
 )
-"""Why a cache was missed, in words that all vendors share. The last four are ours: other options,
-another key or address of the provider, a lifetime that has passed, no breakpoint."""
+"""Why a cache was missed, the same for all vendors. The last four are ours: other options, another
+key or address of the provider, an expired lifetime, no breakpoint."""
 
 
 class CacheDiagnosis(Value, frozen=True):
@@ -271,7 +272,8 @@ class CacheDiagnosis(Value, frozen=True):
     reusable_tokens: int | None = None
     """The cached tokens of the compared request."""
     changed: tuple[str, ...] = ()
-    """Which parts differ from the request before: `tools`, `system`, `messages[4]`, `model`."""
+    """The parts that differ from the previous request: `tools`, `system`, `messages[4]`,
+    `model`."""
     since: datetime | None = None
     """When the request before was sent."""
     cost_usd: Decimal | None = None
@@ -304,16 +306,16 @@ TransformationReason = Literal[
 
 
 class InputTransformation(Value, frozen=True):
-    """What the provider removed from or changed in the input of a request before the model saw it;
-    so far it is thinking that is bound to another conversation, model or user."""
+    """Something that the provider removed from or changed in the input before the model saw it; so
+    far always thinking of another conversation, model or user."""
 
     action: TransformationAction = "other"
-    """`allowed`: a check failed, and the model was shown the block all the same; `other`: an action
-    that no vendor documents yet, whose words are in `raw`."""
+    """`allowed`: a check failed, but the model still saw the block; `other`: an action that no
+    vendor documents yet, which is in `raw`."""
     reason: TransformationReason | None = None
     """The part of the block that differs from the request; `turn_boundary`: its turn is over."""
     path: str | None = None
-    """Where the block stands in the body that the provider received, as Anthropic writes it:
+    """The place of the block in the body that the provider received, in Anthropic's spelling:
     `messages.1.content.0`."""
     id: str | None = None
     """The id of the reasoning item, as OpenAI names it."""
@@ -355,7 +357,7 @@ class MessageMetadata(Value, frozen=True):
     cache_diagnosis: CacheDiagnosis | None = None
     """Why the prompt cache was hit or missed."""
     input_transformations: tuple[InputTransformation, ...] = ()
-    """What the provider removed from or changed in the input."""
+    """Everything that the provider removed from or changed in the input."""
 
     if TYPE_CHECKING:
 

@@ -126,7 +126,7 @@ _SOURCES = {
 _SHOWN = {"max_output_tokens": "max_tokens", "call_type": "custom call"}
 """Names of fields for people, where most vendors have another than we."""
 _KINDS = {"$.tools[": "custom tool", "$.error.": "error kind"}
-"""What a `kind` is called, by the beginning of its path."""
+"""The name of a `kind` of thing, by the beginning of its path."""
 _RENAMED = re.compile(
     r"\$\.(?:options\.(?:\w+|reasoning\.mode)|continues|.*\.citations\[\d+\]\.\w+)"
 )
@@ -136,7 +136,7 @@ _ITEMS = {"messages": "message", "tools": "tool", "alternatives": "answer", "con
 
 
 def private(dialect: str, key: str, is_setting: bool) -> Reason:
-    """The reason for a key of `raw` that stays behind: `is_setting` if it asks for something."""
+    """The reason for dropping a key of `raw`; `is_setting` if the key is a setting."""
     if key == "user":
         return because("user_beside")
     if key in STORED:
@@ -201,7 +201,7 @@ PRIVATE: dict[str, str] = {
 }
 """Keys that only one service has, explained for readers of loss reports."""
 STORED = frozenset({"cachedContent", "cached_content"})
-"""Keys that stand for a beginning of the prompt that the provider stores."""
+"""Keys that refer to a beginning of the prompt that the provider stores."""
 CONTENT = frozenset({"videoMetadata", "video_metadata", "mediaResolution", "media_resolution"})
 """Keys of blocks that change how a model reads them."""
 NOTED = frozenset(

@@ -129,8 +129,8 @@ def _validate_with(history: History, messages: Iterable[Message], place: str) ->
 def validate_appended(
     messages: Iterable[Message], session_id: str, newest: str, calls: Iterable[EarlierCall]
 ) -> list[Violation]:
-    """What is broken by messages that go on from others of a session: `newest` is the greatest id
-    of those, `calls` are all of their calls that are answered now."""
+    """The broken rules of messages that continue a session: `newest` is the greatest id so far,
+    `calls` are all earlier calls that are answered now."""
     history = History(whole=True)
     history.go_on_from(session_id, newest, calls)
     return _validate_with(history, messages, "$[{}]")
@@ -192,7 +192,7 @@ class History:
         self._sessions: dict[str, _Session] = {}
 
     def go_on_from(self, session_id: str, newest: str, calls: Iterable[EarlierCall]) -> None:
-        """Begin behind messages that are not at hand."""
+        """Continues after messages that are not loaded."""
         self.first_session = session_id
         here = self._sessions[session_id] = self._here
         here.newest = newest if _is_ulid(newest) else ""
@@ -225,8 +225,7 @@ class History:
             here.newest = id
 
     def _pair(self, message: Message) -> None:
-        """A result answers a call that stands before it; equal ids pair as often as there are
-        calls with them."""
+        """Matches a result to an earlier call; each call with a repeated id takes one result."""
         calls = self._here.calls
         counts = message.metadata.status == _COMPLETE
         self.repeated = repeated = []
@@ -261,8 +260,8 @@ Check = Callable[[Message, History], Sequence[Finding]]
 
 
 class Rule(NamedTuple):
-    """A check, the requirements it stands for, and the messages it is for: their roles and states,
-    whether only those in sessions, whether only those with one of some `blocks`."""
+    """A check, its requirements, and the messages that it applies to: their roles and statuses,
+    whether only in sessions, whether only with one of some `blocks`."""
 
     check: Check
     requirements: tuple[str, ...]
@@ -314,7 +313,8 @@ def _plan(
 
 @_rule("S002-47", "S002-48", "S002-16", roles=(Role.USER, Role.ASSISTANT, Role.TOOL))
 def not_empty(message: Message, history: History) -> Sequence[Finding]:
-    """A model may end its turn without a word, as after a filter; that has a stop reason."""
+    """A model may end its turn without content, for example after a filter, if there is a stop
+    reason."""
     if message.content or (message.role == _ASSISTANT and message.metadata.stop_reason):
         return ()
     return [(None, ".content", f"{message.role} messages have at least one block")]
@@ -582,7 +582,8 @@ def _has_negative(usage: Usage) -> bool:
 
 
 def _source_problems(block: Block) -> list[tuple[str, str]]:
-    """The sources in a block that lack what their kind needs, however deep: path and problem."""
+    """Sources in a block, nested ones included, that lack a field of their kind: path and
+    problem."""
     problems: list[tuple[str, str]] = []
     todo: list[tuple[str, Block]] = [("", block)]
     while todo:

@@ -86,7 +86,7 @@ _TYPES = {
 
 
 def _in_words(types: str) -> str:
-    """Types as msgspec names them, in the words of JSON."""
+    """Types as msgspec names them, in the terms of JSON."""
     names = types.replace("`", "").split(" | ")
     return " or ".join(_TYPES.get(name, name) for name in names)
 
@@ -120,7 +120,7 @@ class _Builder:
         return (tuple(out) if get_origin(hint) is tuple else out), extras
 
     def is_stranger(self, hint: Any, item: Any) -> bool:
-        """A stored message whose role a newer program knows and we do not."""
+        """Whether a stored message has a role of a newer version."""
         if self.strict or get_args(hint)[0] is not Message or not isinstance(item, dict):
             return False
         return isinstance(item.get("role"), str) and item["role"] not in set(Role)
@@ -370,7 +370,7 @@ def _may_be_set_aside(cls: type[Value], name: str) -> bool:
 
 
 def _is_new_word(error: ReadError) -> bool:
-    """Whether something is unreadable only because a newer program has more words than we."""
+    """Whether a value is unreadable only because a newer version has more enum values."""
     return (error.found or "").startswith("Invalid enum value")
 
 

@@ -22,7 +22,7 @@ class SpelledFloat(float):
 
 
 class _UsualFloats(dict[str, float]):
-    """Floats by their text, so that the frequent ones (`0.7`) are found without running Python."""
+    """Floats by their text, to look up frequent ones (`0.7`) without running Python."""
 
     def __missing__(self, text: str) -> float:
         number = float(text)
@@ -56,7 +56,7 @@ def schema_of(text: str | bytes) -> JsonObject:
 
 
 def spelled(value: Any) -> Any:
-    """The encoding of a value that msgspec does not know."""
+    """Encodes a value that msgspec does not know."""
     if type(value) is SpelledFloat:
         return msgspec.Raw(value.text.encode())
     raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")

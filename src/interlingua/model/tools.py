@@ -49,7 +49,7 @@ class ToolDefinition(Value, metaclass=Guarded, frozen=True):
     """The callers of the tool: the model itself (`direct`), code that the model wrote
     (`program`)."""
     asynchronous: bool | None = None
-    """Whether the model goes on before the result is there."""
+    """Whether the model continues before the result is available."""
     raw: Raw | None = None
 
     other_names: ClassVar = {"parameters": "input_schema"}

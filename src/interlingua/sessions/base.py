@@ -72,8 +72,8 @@ def last_turn(history: Sequence[Message]) -> Sequence[Message]:
 
 
 def _was_cancelled(core: Core, last: Message) -> Effects[bool]:
-    """Whether the turn of the last message was cancelled; without an answer to mark, only the trace
-    knows."""
+    """Whether the turn of the last message was cancelled; if there is no answer to mark, the trace
+    has it."""
     after, found = 0, None
     while True:
         page = yield from _turn_events(core, after)
@@ -170,7 +170,7 @@ class SessionBase(Generic[StoreT, TurnT]):
 
     @Method
     def search(self, words: str, limit: int = 50) -> Effects[list[SearchHit]]:
-        """Messages of this session that have all the words."""
+        """Messages of this session that contain all the words."""
         return self._core.search(words, limit)
 
     @Method
@@ -185,12 +185,12 @@ class SessionBase(Generic[StoreT, TurnT]):
 
     @Method
     def reload(self) -> Effects[list[Message]]:
-        """The history with what other programs appended meanwhile."""
+        """Loads the messages that other programs have appended."""
         return list((yield from self._core.reload()))
 
     @Method
     def append(self, *messages: MessageLike) -> Effects[tuple[Message, ...]]:
-        """Store messages that came from elsewhere. Calls get ids of ours, and results follow."""
+        """Stores messages from elsewhere. Calls get ids of ours, and results follow."""
         return self._core.append(as_messages(messages))
 
     @Method
@@ -261,7 +261,7 @@ class SessionBase(Generic[StoreT, TurnT]):
     def end(
         self, disposition: Literal["completed", "abandoned", "error"] = "completed"
     ) -> Effects[None]:
-        """Say in the trace that the session is over. It can be opened again."""
+        """Records in the trace that the session is over. It can be opened again."""
         return self._core.end(disposition)
 
 
@@ -357,7 +357,7 @@ class CallBase(Generic[StoreT]):
 
     @property
     def request(self) -> Request:
-        """The canonical request, under the ids that the provider knows."""
+        """The canonical request, with the ids that the provider knows."""
         return self._core.request
 
     @property
@@ -377,8 +377,8 @@ class CallBase(Generic[StoreT]):
         return self._core.written_request()
 
     def sent(self, report: Report | None, model: str | None = None) -> None:
-        """The report of a client that wrote the request itself, and the model that answers, where
-        the client may have asked another one than the turn's."""
+        """Takes the report of a client that wrote the request itself, and the model that answers,
+        which may not be the turn's own."""
         self._core.sent(report, model)
 
     @property
@@ -419,11 +419,11 @@ class CallBase(Generic[StoreT]):
     def fail(
         self, error: ProviderError, retries: int = 0, *, provider_asked: bool = True
     ) -> Effects[Message]:
-        """There is no answer, or no more of it; the turn may try again. Without `provider_asked`
-        the failure does not count against the provider."""
+        """Ends the call without an answer, or with a part of it; the turn may try again. Without
+        `provider_asked`, the failure does not count against the provider."""
         return self._core.fail(error, retries, provider_asked)
 
     @Method
     def cancel(self, reason: Reason = "user_cancel") -> Effects[list[Event]]:
-        """The user wants no more: what arrived is stored, and the turn is over."""
+        """Cancels the call for the user: the part that arrived is stored, and the turn ends."""
         return self._core.cancel(reason)

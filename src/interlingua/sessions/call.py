@@ -241,7 +241,7 @@ class CallCore:
         return (yield from self._store_events(self._incoming_now().take(event)))
 
     def close(self) -> Effects[list[Event]]:
-        """The stream has ended; if it broke off, the answer is an error with what there is."""
+        """Ends the stream; if it broke off, the answer is an error with the part that arrived."""
         if self.ended:
             return []
         return (yield from self._store_events(self._incoming_now().close()))
@@ -267,8 +267,8 @@ class CallCore:
         return self._saved_at is None or self._clock() - self._saved_at >= SAVE_EVERY
 
     def _saved(self, partial: Message) -> Effects[None]:
-        """Keep what there is. A store that cannot do so now is no reason to lose the rest: at the
-        end all of it is stored."""
+        """Stores the answer so far. If the store fails, the answer continues; everything is stored
+        at the end."""
         self._saved_at = self._clock()
         try:
             yield from self._store(partial)
@@ -348,7 +348,7 @@ class CallCore:
         return stored
 
     def _account(self, error: ProviderError | None) -> None:
-        """Tell routing how the call went."""
+        """Reports the outcome of the call to routing."""
         if not self._provider_asked:
             return
         router, model = self.turn.core.setting.router, self.adapter.model

@@ -1,5 +1,5 @@
-"""Sessions whose earlier part is summed up: what a compaction replaces stays in the store and is
-not sent any more."""
+"""Compacted sessions: the messages that a summary replaces stay in the store, and are no longer
+sent."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ class Core:
         return self.history
 
     def reload(self) -> Effects[list[Message]]:
-        """The history as the store has it now, with what other programs appended."""
+        """The current history of the store, with messages that other programs appended."""
         self.row = yield lambda store: store.session(self.id)
         self.history = self.ids = None
         self._forget()
@@ -235,7 +235,7 @@ class Core:
         return known
 
     def is_compacted(self) -> bool:
-        """Whether the history has a compaction, which may stand for others of its messages."""
+        """Whether the history has a compaction, which replaces earlier messages in requests."""
         history = self.history or []
         count, found = self._compacted
         if count < len(history) and not found:
@@ -252,8 +252,8 @@ class Core:
         return tokens
 
     def expected(self, adapter: Adapter, message: Message | None, options: Options | None) -> int:
-        """The same before the next request of this model is made: what the last one had, and what
-        has come since."""
+        """The estimated tokens of this model's next request: those of its last one, and of the
+        messages since."""
         history = self.history or []
         new = [] if message is None else [message]
         estimator = self._estimator(adapter.model)
@@ -275,7 +275,7 @@ class Core:
     def append(
         self, messages: Iterable[Message], hold: Hold | None = None
     ) -> Effects[tuple[Message, ...]]:
-        """Messages that came from elsewhere: an older transcript, a user's words, results. Calls
+        """Stores messages from elsewhere: an older transcript, a user's messages, results. Calls
         get ids of ours, and results follow them."""
         yield from self.load()
         adopted = [self._adopted(message) for message in messages]
@@ -309,8 +309,8 @@ class Core:
     def save(
         self, message: Message, instead_of: Message | None = None, hold: Hold | None = None
     ) -> Effects[Message]:
-        """A message that changed, in its place. What others may have changed too is written only
-        `instead_of` the copy that we know."""
+        """Saves a changed message. Messages that others may also change are written only
+        `instead_of` the copy that we have."""
         assert self.ids is not None
         message = with_provenance(message)
         ids = self.ids.provider_ids(message)
@@ -357,8 +357,8 @@ class Core:
                         del open[block.tool_use_id]
 
     def composed(self, parts: Mapping[str, str | None]) -> Effects[Message]:
-        """Set parts of the system prompt: in the first message while it is the only one, later in
-        a new message with what changed."""
+        """Sets parts of the system prompt: in the first message if it is the only one, otherwise in
+        a new message with the changes."""
         history = yield from self.load()
         before = [message for message in history if is_composed(message)]
         if not before:
@@ -387,8 +387,8 @@ class Core:
     # Models
 
     def look_up_models(self) -> None:
-        """Find out what models accept: once, when a turn begins. Files of the user that change
-        later count from the next turn on."""
+        """Looks up what models accept, once when a turn begins. Later changes of the user's files
+        apply from the next turn on."""
         found = self.setting.model_lookup or lookup_here()
         if found is not self._lookup:
             self._lookup = found
@@ -554,7 +554,7 @@ class Core:
         return cost_of_messages(history)
 
     def end(self, disposition: Literal["completed", "abandoned", "error"]) -> Effects[None]:
-        """Say that this session is over. It can still be read, and opened again."""
+        """Records that this session is over. It can still be read, and opened again."""
         history = yield from self.load()
         lasted = datetime.now(UTC) - self.row.created_at
         ended = SessionEnded(

@@ -33,7 +33,7 @@ def require_store(store: object) -> None:
 
 
 def run(store: Store, effects: Effects[T]) -> T:
-    """Perform every effect and return what the generator returns."""
+    """Performs every effect and returns the result of the generator."""
     try:
         question = next(effects)
         while True:

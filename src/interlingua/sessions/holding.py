@@ -101,7 +101,7 @@ def stored_prices(table: PriceTable | None) -> Effects[PriceTable | None]:
 
 
 def _is_there(table: PriceTable) -> Effects[bool]:
-    """Whether these prices are what their version stands for, now if not before."""
+    """Whether the store has these prices under their version; saves them if the version is new."""
     document = table.to_dict()
     try:
         there: object = yield lambda store: store.prices(table.version)

@@ -151,7 +151,7 @@ def record(
 
 
 def implicit(core: Core, message_id: str, signal: Signal) -> Effects[None]:
-    """Emit what a user did with an answer, and adjust the outcome of its turn."""
+    """Emits what a user did with an answer, and adjusts the outcome of its turn."""
     strength = _STRENGTHS[signal]
     feedback = FeedbackImplicit(message_id=message_id, signal=signal, strength=strength)
     core.recorder.emit("feedback.implicit", feedback)

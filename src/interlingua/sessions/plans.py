@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SwapPlan:
-    """`refusal` is set if the model cannot take the session over; `report` lists what it would
-    not see; `cost_usd` is the cost of reading the history once, None without a known price, and
-    `present_cost_usd` the same for the model in use."""
+    """`refusal` is set if the model cannot take over the session; `report` lists what it would not
+    receive; `cost_usd` is the cost of reading the history once (None without a known price), and
+    `present_cost_usd` the same for the current model."""
 
     model: str
     report: Report
@@ -48,7 +48,7 @@ class SwapPlan:
 
     @property
     def text(self) -> str:
-        """For people: what happens, in a few lines."""
+        """The plan for people, in a few lines."""
         if self.refusal is not None:
             return self.refusal.text
         lines = [f"{self.model}: about {self.input_tokens:,} tokens of history{_money(self)}."]

@@ -37,7 +37,7 @@ def limited(message: Message, most: int | None = MOST_BYTES) -> Message:
 
 
 class Pruned(NamedTuple):
-    """How many messages lost their `provider_raw`, and its bytes."""
+    """The number of messages that lost their `provider_raw`, and its bytes."""
 
     messages: int
     bytes: int
@@ -134,7 +134,7 @@ INSTRUCTIONS = frozenset({Role.SYSTEM, Role.DEVELOPER})
 
 
 def sendable(history: Sequence[Message], dialect: str | None = None) -> Sequence[Message]:
-    """The messages that a request has: without those that the last compaction replaces. One that
+    """The messages of a request, without those that the last compaction replaces. A compaction that
     only its issuer can read replaces nothing for a model of another `dialect`."""
     for index in range(len(history) - 1, -1, -1):
         for block in history[index].content:

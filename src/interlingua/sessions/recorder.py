@@ -73,8 +73,9 @@ class Recorder:
         return event
 
     def stored(self, ended_turn: str | None = None) -> Effects[bool]:
-        """Store the collected events, and release a turn that has ended with them; False if nothing
-        was stored. If the store fails, they wait for the next time: the conversation goes on."""
+        """Stores the collected events, and releases a turn that has ended with them; False if
+        nothing was stored. If the store fails, the events wait for the next time, and the
+        conversation continues."""
         if not self._waiting:
             return False
         events = list(self._waiting)

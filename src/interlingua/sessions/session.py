@@ -94,8 +94,8 @@ class Session(SessionBase[Store, Turn], Blocking):
         return cls(store, run(store, _core.reopen(setting_of(**settings), id)))
 
     def compact(self, summary: str | None = None, *, client: Client | None = None) -> Message:
-        """Puts a summary in the place of all messages so far: they stay in the store, and are not
-        sent any more. Without one, the session's model writes it, asked by `client`."""
+        """Replaces all messages so far by a summary: they stay in the store, and are no longer
+        sent. Without a summary, the session's model writes it, called by `client`."""
         if summary is not None:
             return run(self._store, compacted(self._core, summary))
         request = run(self._store, summary_request(self._core))

@@ -24,7 +24,7 @@ from interlingua.sessions.pruning import MOST_BYTES
 from interlingua.tools.registry import ToolRegistry
 
 LOCAL = "local:smollm2-135m-instruct"
-"""The model that is there when nothing else is configured."""
+"""The model that is used when nothing else is configured."""
 
 
 class OpenRegistry(Registry):
@@ -64,7 +64,7 @@ def registry() -> Registry:
 
 
 def default_router(model_lookup: ModelLookup | None = None) -> Router:
-    """One that knows all models, and falls back to the local one."""
+    """A router with all known models, which falls back to the local one."""
     can = lookup if model_lookup is None else model_lookup.capabilities
     return Router(registry(), can, global_default=LOCAL)
 
@@ -114,10 +114,10 @@ class SessionSettings(TypedDict, total=False):
     user_id: str | None
     team_id: str | None
     profiles: ModelLookup | ProfileSource | Literal[False]
-    """Rules of what models accept, over the package's; None for those of this machine's user, or
-    False to adapt requests to none."""
+    """Rules of what models accept, on top of the package's; None for those of this machine's user,
+    or False to adapt requests to none."""
     instructions: Instructions
-    """With `hoist`, later instructions are sent in front."""
+    """With `hoist`, later instructions are moved to the front."""
     caching: Caching
     """`auto` adds cache breakpoints and keys where requests have none; `pass`, `off`."""
 

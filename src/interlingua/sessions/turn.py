@@ -62,7 +62,7 @@ class Beginning:
     override: str | None = None
     options: Options | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of a routed turn that only the caller knows: skills, budgets, delegation."""
+    """Fields of a routed turn that only the caller has: skills, budgets, delegation."""
 
 
 def beginning(
@@ -234,12 +234,12 @@ class TurnCore:
         self._began = time.perf_counter()
 
     def hold(self, firm: bool = True) -> Hold:
-        """The mark with which writes of this turn require that it is ours."""
+        """The condition of this turn's writes: that the turn is still ours."""
         return Hold(self.id, holder(), self.id, firm)
 
     def held(self) -> Effects[None]:
-        """See that the turn is still ours before it goes on. After a failure others may have gone
-        on in the meantime."""
+        """Checks that the turn is still ours before it continues. After a failure, others may have
+        taken it over."""
         if self._held_at is not None and time.monotonic() - self._held_at < _TELL_EVERY:
             return
         hold, after = self.hold(), None
@@ -289,8 +289,8 @@ class TurnCore:
         yield from self.core.recorder.stored()
 
     def results(self, results: Iterable[Message | ToolResultBlock]) -> Effects[tuple[Message, ...]]:
-        """Store what the tools gave. The next call may be made when none is missing. No results at
-        all are fine at any time."""
+        """Stores the results of tools. The next call is possible once all results are stored; the
+        list may be empty."""
         messages = [Message.of_result(r) if isinstance(r, ToolResultBlock) else r for r in results]
         if not messages:
             return ()
@@ -360,7 +360,7 @@ class TurnCore:
             yield from self.let_go()
 
     def _learn(self, cancelled: bool) -> Effects[None]:
-        """Record how the turn went, where turns are learned from."""
+        """Records the outcome of the turn, if routing learns from turns."""
         if self.kind is None:
             return
         failed = sum(m.metadata.status is MessageStatus.ERROR for m in self.made)

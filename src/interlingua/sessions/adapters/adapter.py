@@ -78,7 +78,7 @@ class Adapter:
         tools: Iterable[ToolDefinition] = (),
         options: Options | None = None,
     ) -> Request:
-        """The request under the ids that this provider knows; stored history is not touched."""
+        """The request with the ids that this provider knows; the stored history is not changed."""
         renamed = self.ids.with_provider_ids(messages, self.provider)
         # Side effects concern only us: leaving them out is no loss.
         offered = tuple(
@@ -135,8 +135,8 @@ class Adapter:
     def from_wire_response(
         self, response: dict[str, Any] | bytes | str, context: RequestContext = _NO_CONTEXT
     ) -> Message:
-        """The answer as a canonical message under our ids, with what the context knows about it. An
-        error body gives an empty message of status `error`."""
+        """The answer as a canonical message under our ids, with the data of the context. An error
+        body gives an empty message of status `error`."""
         return self.take(self.dialect.read_response(response), context)
 
     def take(self, response: Response, context: RequestContext = _NO_CONTEXT) -> Message:
@@ -148,7 +148,7 @@ class Adapter:
         return assemble(message, self.model, name, context, self.prices, response.error)
 
     def incoming(self, context: RequestContext = _NO_CONTEXT) -> AdapterStream:
-        """Takes a stream apart as it comes in, without sockets or clocks."""
+        """A parser for a stream, without sockets or clocks."""
         return AdapterStream(self.dialect, self.model, self.ids, context, self.prices)
 
     @overload

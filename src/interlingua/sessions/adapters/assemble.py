@@ -65,7 +65,7 @@ USAGE_IMPLAUSIBLE = "usage_implausible"
 
 @dataclass(frozen=True)
 class RequestContext:
-    """One request, as the session that sent it knows it. Everything may be left out."""
+    """The session's data about one request. Every field is optional."""
 
     session_id: str | None = None
     message_id: str | None = None
@@ -158,7 +158,7 @@ def failed(metadata: MessageMetadata, error: ProviderError) -> MessageMetadata:
 
 
 def _plausible(usage: Usage | None, found: list[Diagnostic]) -> Usage | None:
-    """Counts that can be true; what the provider reported stays in `raw`."""
+    """Removes implausible counts; the provider's own report stays in `raw`."""
     if usage is None or (believed := usage.plausible()) is usage:
         return usage
     found.append(Diagnostic(USAGE_IMPLAUSIBLE, "the provider reported token counts that cannot be"))
@@ -306,8 +306,8 @@ class AdapterStream:
         return [] if self.ended else [*self._closed(), *self._end(problem)]
 
     def cancel(self) -> list[Event]:
-        """The end that the user wanted: open calls are closed with what can be read of them, and
-        the message is complete as far as it got, with the stop reason `cancelled`."""
+        """Ends the answer because the user cancelled it: open calls are closed with the input
+        parsed so far, and the message has the stop reason `cancelled`."""
         return [] if self.ended else [*self._closed(), *self._end(_CANCELLED)]
 
     def message(self) -> Message:

@@ -57,8 +57,8 @@ class IdMap:
         self._ours[provider, provider_id] = id
 
     def new(self, provider_id: str, provider: str | None, again: bool = False) -> str:
-        """Our id for a call that a provider has just made. One that has the id of another call of
-        the same answer `again` goes by ours alone: theirs would be ambiguous in results."""
+        """Our id for a new call of a provider. If `again`, another call of the same answer has its
+        id, so only ours is used: theirs would be ambiguous in results."""
         id = new_tool_id(self._ulids)
         if not again:
             self._bind(id, provider, provider_id)
@@ -101,7 +101,7 @@ class IdMap:
         return known or id
 
     def with_provider_ids(self, messages: Iterable[Message], provider: str) -> tuple[Message, ...]:
-        """The messages under the ids that this provider knows."""
+        """The messages with the ids that this provider knows."""
 
         def name(id: str) -> str:
             return self.theirs(id, provider)
