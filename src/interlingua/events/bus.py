@@ -130,8 +130,8 @@ class Bus:
         return event
 
     def publish(self, events: Sequence[Event]) -> None:
-        """Deliver events that are stored already. Never raises: what a subscriber misses because
-        the queue is full or the bus is closed can be replayed."""
+        """Delivers events that are already stored. Never raises: a subscriber that misses some
+        because its queue is full or the bus is closed can replay them."""
         if self.subscriptions and not self._queue.closed:
             left = len(events) - self._queue.put_stored(events)
             if left:
@@ -216,7 +216,8 @@ class Bus:
         return self._queue.put_flush().future
 
     async def close(self, timeout: float = CLOSE_TIMEOUT) -> None:
-        """Take no more events, and deliver what waits within the time. Raises if some is left."""
+        """Accepts no more events, and delivers the waiting ones within the time. Raises if some are
+        left."""
         self._queue.close()
         if self._task is None:
             return

@@ -32,8 +32,8 @@ _AGGREGATABLE = Sensitivity.AGGREGATABLE
 
 
 class EventType(NamedTuple):
-    """`floor` is the most private that an event of this type can be, and what it is unless its
-    emitter knows it to be less private."""
+    """`floor` is the highest sensitivity of events of this type, and the default; an emitter may
+    choose a lower one."""
 
     name: str
     payload: type[Payload]
@@ -263,7 +263,7 @@ def check_event(
     actor: str | None,
     sensitivity: str | None,
 ) -> Checked:
-    """The parts of an event, or an EventError that names what is wrong and quotes no value."""
+    """The parts of an event, or an EventError that names the problem and quotes no value."""
     known = find(type)
     if known is None:
         raise EventError(str(type), "the catalogue has no such type")
@@ -281,7 +281,7 @@ def check_event(
 
 
 def _payload(known: EventType, payload: Payload | Mapping[str, Any]) -> Payload:
-    """A checked copy. Converting it to JSON and back also finds what no store could hold: lone
+    """A checked copy. Converting it to JSON and back also finds what a store cannot hold: lone
     surrogates, NaN and infinities, objects of other types."""
     if isinstance(payload, Payload) and type(payload) is not known.payload:
         expected, found = known.payload.__name__, type(payload).__name__

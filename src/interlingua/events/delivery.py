@@ -24,7 +24,7 @@ from interlingua.events.payloads import GapDetected
 
 
 class Flush:
-    """A mark in the queue: its future is done when all that came before it has been handled."""
+    """A mark in the queue: its future is done when everything before it has been handled."""
 
     def __init__(self) -> None:
         self.future: concurrent.futures.Future[None] = concurrent.futures.Future()
@@ -50,8 +50,7 @@ Item = Event | Flush
 
 
 class EventQueue:
-    """Events in the order in which they were accepted. Those that the pump is delivering still
-    count as waiting."""
+    """Events in the order of acceptance. Those that are being delivered still count as waiting."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -64,8 +63,8 @@ class EventQueue:
         self._wake: Callable[[], None] | None = None
 
     def put(self, make: Callable[[], Event]) -> Event | None:
-        """Make an event and add it; None if there is no room. Ids are made under the lock, so
-        that the order of the queue is theirs."""
+        """Creates and adds an event; None if the queue is full. Ids are created under the lock, so
+        they have the order of the queue."""
         with self._lock:
             self._check_open()
             if self.waiting >= self.capacity:
@@ -77,7 +76,7 @@ class EventQueue:
             return event
 
     def put_stored(self, events: Sequence[Event]) -> int:
-        """Add events that exist already, as many as there is room for; returns how many."""
+        """Adds existing events, as many as fit; returns their number."""
         with self._lock:
             fitting = events[: max(self.capacity - self.waiting, 0)]
             self.accepted += len(fitting)
@@ -87,7 +86,7 @@ class EventQueue:
         return len(fitting)
 
     def put_flush(self) -> Flush:
-        """Add a mark, for which there is always room."""
+        """Adds a mark, even if the queue is full."""
         mark = Flush()
         with self._lock:
             self._check_open()
@@ -114,7 +113,7 @@ class EventQueue:
             return True
 
     def close(self) -> None:
-        """Take no more events; those inside can still be delivered."""
+        """Accepts no more events; those in the queue can still be delivered."""
         with self._lock:
             self.closed = True
             self._call_wake()
@@ -309,7 +308,7 @@ class Pump:
             self._log_failure(subscription, event, type(error).__name__)
 
     def _log_failure(self, subscription: Subscription, event: Event, error: str) -> None:
-        """The class of the error only: its text may quote what the handler worked on."""
+        """Logs only the class of the error: its text may quote event data."""
         logger.warning(
             "event_handler_failed",
             extra={

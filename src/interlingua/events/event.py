@@ -53,7 +53,7 @@ class Actor(StrEnum):
 
 @plain_members
 class Sensitivity(StrEnum):
-    """How widely an event may be shown, the most private first."""
+    """Who may see an event; the most private first."""
 
     PRIVATE = "private"
     USER_CONTROLLED = "user_controlled"

@@ -36,8 +36,8 @@ class AsyncEventSink(Protocol):
 
 
 class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events, in the order of their ids. None means all; `after` and `before` are ids that
-    are not themselves part of the answer."""
+    """A filter of events, in the order of their ids. None matches all; `after` and `before` are
+    exclusive ids."""
 
     session_ids: frozenset[str] | None = None
     types: frozenset[str] | None = None
@@ -100,7 +100,7 @@ FAST_PATH_BUDGET = 0.001
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events a subscriber gets; None means all."""
+    """A subscriber's filter; None matches all."""
 
     session_ids: frozenset[str] | None = None
     types: frozenset[str] | None = None

@@ -380,7 +380,7 @@ class PolicyInvalid(Payload, frozen=True):
 
 
 class ProviderUnavailable(Payload, frozen=True):
-    """`model` is None where the whole provider is marked."""
+    """`model` is None if the whole provider is marked."""
 
     provider: str
     reason: str

@@ -23,9 +23,9 @@ class Word(msgspec.Struct, frozen=True):
     """`mapped` to the canonical model, `raw` (written back, reported elsewhere) or `refused`."""
     group: str
     why: str
-    """The reason of the group; of mapped words mostly empty."""
+    """The reason of the group; mostly empty for mapped words."""
     since: str
-    """The first release of the SDK that it was seen in, which is its source."""
+    """The first release of the SDK with this word, which is its source."""
     read: str
     """The date of the data."""
     types: tuple[str, ...]
@@ -41,7 +41,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     gateway: str
     """`served`, or `not served`: our gateway answers 501."""
     since: str
-    """The first release of the package that it was seen in, which is its source."""
+    """The first release of the package with this endpoint, which is its source."""
     read: str
     """The date of the data."""
 
@@ -53,7 +53,7 @@ def reasons() -> dict[str, Any]:
 
 
 def words(surface: str) -> list[Word]:
-    """Every word of a surface."""
+    """All fields and literals of a surface."""
     groups, read = reasons()["groups"], reasons()["read"]
     found = []
     for line in data_file(f"wire/{surface}.tsv").decode().splitlines()[1:]:

@@ -108,7 +108,7 @@ def capabilities(
 def expected_capabilities(
     model: str, dialect: str | None = None, profile: Profile | None = None
 ) -> Capabilities:
-    """As `capabilities`, for any model. An unlisted model is assumed to be capable unless a rule
+    """Like `capabilities`, for any model. An unlisted model is assumed to be capable unless a rule
     denies it: its provider will reject what it does not accept."""
     id = _listed(model)  # not `find`, whose error looks for names that come near
     if id is not None:
@@ -283,7 +283,7 @@ def _lists_instructions(profile: Profile) -> bool | None:
 
 
 def _thinks(profile: Profile) -> bool | None:
-    """False for a model that neither thinks by itself nor can be asked to."""
+    """False for a model that neither thinks automatically nor on request."""
     reasoning = profile.reasoning
     return False if reasoning.carrier == "none" and reasoning.default == "off" else None
 
@@ -320,7 +320,7 @@ def _load() -> _Data:
 
 @cache
 def _known() -> KnownNames:
-    """Every name of every model, those that only the price table knows included."""
+    """All names of all models, including those that only the price table has."""
     from interlingua.costs.table import bundled
 
     ids = {}

@@ -15,8 +15,8 @@ from interlingua.model.exchange import Effort
 
 When = Literal["always", "never", "one", "effort-none", "no-thinking"]
 """When an option may be sent: `one` allows only the value 1, which is the default; `effort-none`
-only while the reasoning effort is none, by option or by default; `no-thinking` only while the model
-does not think."""
+only while the reasoning effort is none, explicitly or by default; `no-thinking` only while the
+model does not think."""
 Carrier = Literal[
     "none",  # does not reason, or cannot be configured
     "effort",  # an effort
@@ -42,7 +42,7 @@ class Group(
 
 
 class Grammar(Group, frozen=True):
-    """Which texts a name or an id may be."""
+    """The texts that are allowed as a name or an id."""
 
     letters: str
     """A regular expression for one letter: `[a-zA-Z0-9_-]`."""
@@ -74,7 +74,7 @@ class Sampling(Group, frozen=True):
     temperature_range: Span | None = None
     """Values outside the range are clamped."""
     one_of: tuple[str, ...] | None = None
-    """At most one of these options may be sent; the first one given is kept."""
+    """At most one of these options may be sent; the first one in this order is kept."""
     thinking_temperature: When | None = None
     """While the model thinks."""
     thinking_top_p: Span | None = None
@@ -110,8 +110,8 @@ class ReasoningRules(Group, frozen=True):
     off: bool | None = None
     """Whether thinking can be turned off."""
     off_as: str | None = None
-    """What is sent for `off` if it cannot be turned off: an effort, `lowest`, `between_tools`, or
-    `budget:128`."""
+    """What to send for `off` if thinking cannot be turned off: an effort, `lowest`,
+    `between_tools`, or `budget:128`."""
     off_to: Effort | None = None
     """The highest effort that may be sent while thinking is off."""
     between_tools: bool | None = None
@@ -272,7 +272,7 @@ class MediaRules(Group, frozen=True):
     image_by_s3: bool | None = None
     """Images by s3 URL."""
     image_detail: bool | None = None
-    """How closely each image is looked at."""
+    """The resolution at which an image is processed."""
 
 
 class Words(Group, frozen=True):

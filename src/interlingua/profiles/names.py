@@ -50,7 +50,7 @@ class NameParts(NamedTuple):
     name: str
     """Without region, vendor, date and variant, dots written as dashes."""
     family: str
-    """`claude`, `gpt`, `o`, `gemini`, `nova`, …: the first word."""
+    """`claude`, `gpt`, `o`, `gemini`, `nova`, …: the first word of the name."""
     version: Version | None
     words: frozenset[str]
     """The other words of the name: `opus`, `mini`, `flash`, `lite`."""
@@ -113,7 +113,7 @@ def _parts(words: list[str]) -> tuple[str, Version | None, frozenset[str]]:
 
 
 def _version(words: list[str]) -> tuple[Version | None, frozenset[str]]:
-    """The first number among the words, and the next word where that is one too."""
+    """The first number among the words, and the next word if it is a number, too."""
     for index, word in enumerate(words):
         number = _LETTER_NUMBER.fullmatch(word)
         if number is None or number[3] in ("b", "k", "m", "e"):  # 8b, 32k: sizes
@@ -139,7 +139,7 @@ LONGEST = 200
 
 class UnknownModelError(InterlinguaError):
     """A model that a table does not have, or that does not exist anywhere (`where` is None); `near`
-    are ids that look like it."""
+    are similar ids."""
 
     def __init__(
         self, model: str, where: str | None, near: list[str] | None = None, hint: str = ""
@@ -154,7 +154,7 @@ class UnknownModelError(InterlinguaError):
         super().__init__(f"unknown model {shown!r}{place}{meant}{hint}")
 
     def with_near(self, names: Sequence[str]) -> UnknownModelError:
-        """The same with these names first among those that look like it."""
+        """The same error with these names first among the similar ones."""
         near = list(dict.fromkeys([*names, *self.near]))[:3]
         return UnknownModelError(self.model, self.where, near, self._hint)
 
@@ -226,7 +226,7 @@ class KnownNames:
 
     @cached_property
     def _reduced(self) -> dict[tuple[str, str], list[str]]:
-        """Names by provider and reduced name; a name with a variant stands for itself alone."""
+        """Names by provider and reduced name; a name with a variant stands only for itself."""
         found: dict[tuple[str, str], list[str]] = {}
         for known in self._names:
             provider, _, name = known.partition(":")
@@ -237,7 +237,7 @@ class KnownNames:
 
 
 def _is_global(name: str) -> bool:
-    """Bedrock asks another price for a model that may run anywhere."""
+    """Bedrock has another price for a model that may run anywhere."""
     return name.startswith("global.")
 
 

@@ -43,7 +43,7 @@ class ProfileError(InterlinguaError):
 
 
 def own_profiles() -> Profiles:
-    """The package's rules with what this machine's user has over them."""
+    """The package's rules, overlaid by those of this machine's user."""
     made = bundled()
     for path in own_files():
         rules = read_file(path)
@@ -65,8 +65,8 @@ def own_files(folder: Path | None = None) -> list[Path]:
 
 
 def profiles_from(source: ProfileSource) -> Profiles:
-    """Profiles for a client: this machine's if `source` is None, else the package's with the
-    rules of `source` over them. `Profiles` are returned unchanged."""
+    """Profiles for a client: this machine's if `source` is None, otherwise the package's, overlaid
+    by the rules of `source`. `Profiles` are returned unchanged."""
     match source:
         case None:
             return own_profiles()

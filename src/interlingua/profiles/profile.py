@@ -79,9 +79,9 @@ class Rule(ProfileFields, frozen=True, kw_only=True, rename={"dialects": "in"}):
     """A range of parsed versions: `4.5`, `>=4.7`, `>=4 <4.6`. A name without a version is in none.
     """
     line: tuple[str, ...] | None = None
-    """The name has one of these words: `opus`, `mini`."""
+    """The name contains one of these words: `opus`, `mini`."""
     not_line: tuple[str, ...] | None = None
-    """The name has none of these words."""
+    """The name contains none of these words."""
     models: tuple[str, ...] | None = None
     """These very models, in any region and edition."""
     at: tuple[str, ...] | None = None
@@ -146,11 +146,11 @@ class Profile(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
     """The name, provider and dialect that the profile was made for, as far as they are known."""
 
     def rule(self, field: str) -> Rule | None:
-        """The rule behind a field (`sampling.temperature`); None if there is none."""
+        """The rule that set a field (`sampling.temperature`); None if there is none."""
         return self.rules.get(field)
 
     def subject(self, rule: Rule | None) -> str:
-        """The word for `{model}` in a sentence about a rule: the API, if the rule is about that."""
+        """The text for `{model}` in a sentence about a rule: the API, if the rule is about that."""
         return "{to}" if rule is not None and rule.is_of_api else self.name or "the model"
 
     def fields(self) -> Iterator[tuple[str, Any, Rule]]:
@@ -179,17 +179,17 @@ GROUPS: dict[str, type[Group]] = {
 
 
 def profile_of(model: str, provider: str | None = None, dialect: str | None = None) -> Profile:
-    """What a model takes, by the package's own rules. `model` is its name on the wire; without a
-    provider, the one whose own dialect it is."""
+    """What a model accepts, by the package's own rules. `model` is its name on the wire; without a
+    provider, the provider whose own dialect it is."""
     return bundled().of(model, provider, dialect)
 
 
 class Profiles:
-    """Rules in layers, and the profiles they fold to. Inside a layer, rules for exact names stand
-    over all others; a later layer stands over the earlier ones."""
+    """Rules in layers, and the profiles they merge to. In a layer, rules for exact names override
+    all others; later layers override earlier ones."""
 
     def __init__(self, *layers: Iterable[Rule], known: bool = False) -> None:
-        """With `known`, the model's entry in the list of capabilities is its first rule."""
+        """With `known`, the first rule is the model's entry in the list of capabilities."""
         self.layers = tuple(tuple(layer) for layer in layers)
         self._ordered = tuple(
             rule for layer in self.layers for rule in sorted(layer, key=_is_exact)
@@ -253,7 +253,8 @@ def _is_one(word: str, of: str | tuple[str, ...]) -> bool:
 
 
 def _is_named(model: NameParts, names: tuple[str, ...]) -> bool:
-    """Whether it is one of these; a name with a variant (`qwen3:8b`) stands for that one alone."""
+    """Whether the model is one of these; a name with a variant (`qwen3:8b`) stands only for that
+    variant."""
     named = _named(names)
     return (model.name, None) in named or (model.name, model.variant) in named
 

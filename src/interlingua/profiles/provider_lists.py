@@ -236,8 +236,8 @@ def _bedrock(entry: Entry) -> tuple[list[str], Fields]:
 
 
 class ProviderList(NamedTuple):
-    """How a provider lists its models: how an entry is read, where the list is, and its key in the
-    answer."""
+    """How a provider lists its models: the path of the list, its key in the response, and the
+    reader of an entry."""
 
     read: Callable[[Entry], tuple[list[str], Fields]]
     path: str
@@ -287,8 +287,8 @@ class Difference(NamedTuple):
 
 
 def differences(rules: Iterable[Rule], profiles: Profiles) -> list[Difference]:
-    """Where rules contradict those that are folded in profiles; a field that only one side has
-    is no contradiction."""
+    """Contradictions between rules and the merged profiles; a field that only one side has is
+    none."""
     return [each for rule in rules for each in _contradictions(rule, profiles)]
 
 

@@ -60,7 +60,7 @@ class _Compiled(msgspec.Struct, frozen=True):
 
 
 def bundled_rules() -> tuple[Rule, ...]:
-    """Those of the package."""
+    """The package's own rules."""
     text, compiled = data_file("profiles.toml"), data_file("profiles.json")
     # A new text has a new digest, and then nothing else of the compiled form is looked at.
     if compiled.startswith(_head(text)):
@@ -92,7 +92,7 @@ def read_file(path: Path) -> tuple[Rule, ...]:
 
 
 def read_rules(data: bytes, file: str) -> tuple[Rule, ...]:
-    """The rules of a TOML text. `file` is what errors call it."""
+    """The rules of a TOML text. `file` is its name in errors."""
     text = _text(data, file)
     whole = _parsed(text, file)
     for other in whole.keys() - _FIELDS:
@@ -119,7 +119,7 @@ def _rule(table: Any, index: int, read: Any, text: str, file: str) -> Rule:
 
 
 def split_error(wrong: str) -> tuple[str, str | None]:
-    """msgspec's message, and the field that it is about."""
+    """msgspec's message, and the field it is about."""
     problem, _, place = wrong.partition(" - at `$")
     steps = re.findall(r"[^.\[\]`]+", place)
     named = re.search(r"(?:unknown|required) field `([^`]+)`", problem)

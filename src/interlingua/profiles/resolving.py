@@ -51,16 +51,15 @@ HOST = "bedrock"
 
 
 class Names:
-    """Model ids by the names they are called by. `providers` are those that a name may begin with,
-    besides those of the ids."""
+    """Model ids by their names. `providers` are allowed prefixes besides those of the ids."""
 
     def __init__(self, ids: Iterable[str], providers: Collection[str] = ()) -> None:
         self._ids = dict.fromkeys(ids)
         self.providers = {id.partition(":")[0] for id in self._ids}.union(providers)
 
     def find(self, name: str, first: str | None = None) -> str | None:
-        """The id that a name means, or None. A provider that comes `first` has its own names before
-        all others. `AmbiguousModelError` where several have it and none of them made it."""
+        """The id for a name, or None. Names of the provider `first` take precedence.
+        `AmbiguousModelError` if several providers have it and none of them made it."""
         name = name.removeprefix("models/")  # as Gemini's own list has them
         exact = self._exact(name)
         whole = self._with_provider(name, exact, first)
@@ -88,7 +87,7 @@ class Names:
         return None if exact or not rest else f"{provider}:{rest}"
 
     def _exact(self, name: str) -> dict[str, str]:
-        """Provider to id, of those that have this very name, or an edition or a tag of it."""
+        """Provider to id, of those with exactly this name, or with an edition or a tag of it."""
         for spelling in (*spellings(name), name.partition(":")[0]):
             if found := self._by_name.get(spelling):
                 return {provider: f"{provider}:{name}" for provider in found}
@@ -202,7 +201,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _respelled(provider: str, listed: str, name: str) -> str:
-    """The id for a name that is nearly the listed one. An additional date or stage in it is
-    meant; a host's list knows better how the host spells it."""
+    """The id for a name that nearly matches the listed one. An additional date or stage in the name
+    is kept; otherwise the spelling of the host's list is used."""
     same = name.lower().replace(".", "-") == listed.lower().replace(".", "-")
     return f"{provider}:{listed if same or provider in HOSTS else name}"

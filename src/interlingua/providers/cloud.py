@@ -65,14 +65,14 @@ class CloudLogin:
         return {} if self._source is None else self._source.variables
 
     def credentials(self) -> Credentials:
-        """Those at hand, as long as they are valid."""
+        """The current credentials, as long as they are valid."""
         if self._known is None or self._source is None or not self._source.is_valid():
             raise self._problem or ProviderSetupError(self._provider.key, "no credentials yet")
         return self._known
 
     def begin(self) -> Future[None] | None:
-        """Fetches them if that is due. What is returned has to be waited for; None where those at
-        hand serve, or where an attempt has failed a moment ago."""
+        """Starts to fetch credentials if that is due; returns a future to wait for, or None if the
+        current ones are valid or the last attempt has just failed."""
         source = self._source if self._known is not None else None
         if source is not None and source.is_fresh():
             return None
@@ -106,8 +106,8 @@ class CloudLogin:
 
 
 def _variables(provider: Provider, name: str, value: str | None) -> dict[str, str]:
-    """A variable of the provider's address under the last of its names, so that any other comes
-    before it."""
+    """Sets a variable of the provider's address under the last of its names, so any other takes
+    precedence."""
     variable = provider.variables.get(name)
     return {variable.env[-1]: value} if value and variable and variable.env else {}
 

@@ -206,8 +206,8 @@ def authorise(
 
 
 def with_client_key(provider: Provider, style: Style, key: Secret) -> Provider:
-    """The provider as it is asked with the key of one client: in the header that the client used,
-    where the provider takes it there."""
+    """The provider with the key of one client, in the header that the client used, if the provider
+    accepts it there."""
     key = _sendable(provider, key.reveal(), "the client")
     styles = [auth.style for auth in provider.auth]
     if style == "bearer" and "google-token" in styles:
@@ -296,7 +296,8 @@ def _aws(provider: Provider, auth: Auth, environ: Mapping[str, str]) -> Credenti
 
 
 def _sendable(provider: Provider, text: str, source: str) -> Secret:
-    """A key goes into a header, so it may not hold what would end one. The key is not shown."""
+    """Checks that a key contains nothing that would end a header. The error does not show the
+    key."""
     if not text or not text.isascii() or not text.isprintable() or " " in text:
         problem = f"the key from {source} is empty or has invalid characters"
         raise ProviderSetupError(provider.key, problem)

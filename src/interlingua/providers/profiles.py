@@ -24,7 +24,7 @@ from interlingua.providers.read import own_path
 from interlingua.providers.read import providers as known_providers
 
 MOST = 1000
-"""Models of which a lookup remembers what it found."""
+"""The number of models whose profile a lookup caches."""
 
 
 class ModelLookup:

@@ -116,7 +116,7 @@ class Secret:
 Style = Literal[
     "bearer", "x-api-key", "x-goog-api-key", "api-key", "query", "aws-sigv4", "google-token", "none"
 ]
-"""How a request carries the key. `query` puts it in the address as `key=`."""
+"""How a request carries the key. `query` puts it in the URL as `key=`."""
 
 Kind = Literal["request", "count_tokens", "models"]
 """The kind of a call to a provider; a streamed request is a request with `stream`."""
@@ -143,7 +143,8 @@ class Variable(Part, frozen=True):
 
 
 class Paths(Part, frozen=True):
-    """The paths of one dialect. `{model}` stands for the model, other names for variables."""
+    """The paths of one dialect. `{model}` stands for the model, other placeholders for
+    variables."""
 
     request: str
     stream: str | None = None
@@ -183,7 +184,7 @@ class EmbeddingPath(Part, frozen=True):
     path: str
     form: EmbeddingForm = "openai"
     models: tuple[str, ...] = ()
-    """Patterns of the models that it serves; none: all."""
+    """Patterns of the models that it serves; empty: all."""
 
 
 class DecisionPath(Part, frozen=True):
@@ -192,7 +193,7 @@ class DecisionPath(Part, frozen=True):
     path: str
     form: Literal["openai", "gemini", "systemone", "openrouter", "vercel"] = "openai"
     models: tuple[str, ...] = ()
-    """Patterns of the models that it serves; none: all."""
+    """Patterns of the models that it serves; empty: all."""
 
 
 class RegionalHosts(Part, frozen=True):
@@ -216,9 +217,9 @@ class Switches(Part, frozen=True):
     None is as at the host; an empty text is a key that the server does not have."""
 
     host: str | None = None
-    """Its name in the tables of the dialect `openai-chat`, which knows its words."""
+    """Its name in the tables of the dialect `openai-chat`."""
     ids: ToolIds | None = None
-    """Tool ids that it accepts; others are replaced."""
+    """The tool ids that it accepts; others are replaced."""
     max_tokens: Literal["max_tokens", "max_completion_tokens"] | None = None
     """The key for the longest answer."""
     exact_limit_key: bool | None = None
@@ -228,7 +229,7 @@ class Switches(Part, frozen=True):
     user: str | None = None
     """The key for the end user's id."""
     developer: bool = True
-    """Knows the role developer; else it is sent as system."""
+    """Whether it accepts the role developer; otherwise system is sent."""
     thinking: str | None = None
     """The place of thinking in a message: a key, or `content` for chunks among the text."""
     replay: Literal["never", "calls", "always", "own"] | None = None
@@ -236,7 +237,7 @@ class Switches(Part, frozen=True):
     switch: str | None = None
     """The key that turns thinking on and off, where it is not done by the effort."""
     stream_usage: bool = False
-    """Sends token counts in a stream only if `stream_options` asks for them."""
+    """Whether it sends token counts in a stream only if `stream_options` requests them."""
     custom_tools: bool | None = None
     """Has tools that take free text; without them they are sent as functions."""
 
@@ -283,8 +284,8 @@ class Provider(Part, frozen=True):
     insecure: bool = False
     """Send the key over plain http to other machines too."""
     credentials: Literal["adc", "aws", "client"] | None = None
-    """Where its credentials come from in place of variables: Google's application default
-    credentials, the credentials of AWS, or a client of the gateway, who has its own key."""
+    """The source of its credentials if it is not a variable: Google's application default
+    credentials, those of AWS, or each client of the gateway."""
     aws_profile: str | None = None
     """The profile in the files of AWS; None: the one in `AWS_PROFILE`."""
     api_key: Secret | None = None

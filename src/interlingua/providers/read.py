@@ -127,7 +127,7 @@ def _entries(text: str) -> dict[str, dict[str, Any]]:
 
 
 def _defaults(key: str, entry: dict[str, Any]) -> dict[str, Any]:
-    """Defaults for a provider that the package does not know."""
+    """Defaults for a provider that the package does not have."""
     dialect = entry.get("dialect", "openai-chat")
     traits = traits_of(dialect if isinstance(dialect, str) else "")
     variable = re.sub(r"[^A-Z0-9]", "_", key.upper())
@@ -269,7 +269,7 @@ def url_problem(url: str) -> str | None:
 
 
 def _line(text: str, path: tuple[str, ...]) -> int | None:
-    """The line where a field stands, or else the nearest table around it."""
+    """The line of a field, or of the nearest table around it."""
     best: int | None = None
     depth = 0
     table: tuple[str, ...] = ()
@@ -307,7 +307,7 @@ def providers(file: Path | None = None) -> dict[str, Provider]:
 
 
 def provider(key: str, file: Path | None = None) -> Provider:
-    """One provider; an `UnknownProviderError` names those that look like it."""
+    """One provider; an `UnknownProviderError` names similar ones."""
     known = providers(file)
     if key not in known:
         raise UnknownProviderError(key, known, str(file) if file else None)

@@ -59,8 +59,8 @@ class _Account:
 
 
 class Availability:
-    """The accounts of all models. Times come from `clock`, in seconds that only grow; methods
-    return the changes they made, so that the caller can emit them."""
+    """The failure counts of all models. Times come from `clock`, in monotonic seconds; methods
+    return the changes they made, for the caller to emit."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -68,8 +68,8 @@ class Availability:
         self._lock = threading.RLock()
 
     def why_not(self, model: str) -> str | None:
-        """Why a model is passed over right now; None if it is not. Changes nothing, so it may be
-        asked in the middle of a decision."""
+        """Why a model is skipped right now; None if it is not. Changes nothing, so it may be called
+        during a decision."""
         now = self._clock()
         with self._lock:
             for name in (provider_of(model), model):
@@ -110,8 +110,8 @@ class Availability:
             return changes
 
     def mark(self, name: str, reason: str, seconds: float | None = None) -> list[Change]:
-        """Pass over a model, or a provider, for so many seconds; for instance as long as its
-        answer asked for. Without a time, until it is quiet or works again."""
+        """Marks a model or a provider as unavailable for so many seconds, for instance as long as
+        its answer requested. Without a time, until it works again or was not used for a while."""
         now = self._clock()
         with self._lock:
             changes = self._expire(now)

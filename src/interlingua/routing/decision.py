@@ -79,7 +79,7 @@ MODES: dict[Slot, RoutingMode] = {
     Slot.WORKSPACE_DEFAULT: RoutingMode.DEFAULT,
     Slot.GLOBAL_DEFAULT: RoutingMode.DEFAULT,
 }
-"""The coarse word on the message for each slot; the whole chain is in the event."""
+"""The mode on the message for each slot; the whole chain is in the event."""
 
 QUOTA_EXCEEDED = "quota_exceeded"
 

@@ -60,8 +60,8 @@ def _scores(stats: Sequence[PatternStats], weight: float) -> list[float]:
 
 
 def fingerprint(turn: Turn) -> str:
-    """The kind of a turn, as words: its size, what it needs, whether it shows code. Only yes or no
-    is taken from the text, never the text itself."""
+    """The kind of a turn as words: its size, its needs, whether it contains code. Only yes-or-no
+    answers are taken from the text, never the text itself."""
     needs, text = turn.needs, turn.text[:_TEXT_LIMIT]
     size = next(name for most, name in _SIZES if needs.input_tokens < most)
     features = {
@@ -94,8 +94,8 @@ class TurnResult(NamedTuple):
 
 
 def success_of(result: TurnResult) -> float:
-    """How well a turn went, from 0 to 1: refusals and errors are 0, a cut answer at most a half;
-    failed tools cost up to a half, and calls that had to be repeated a quarter."""
+    """How well a turn went, from 0 to 1: refusals and errors are 0, a truncated answer at most a
+    half; failed tools cost up to a half, and repeated calls a quarter."""
     if result.cancelled or result.stop_reason in (None, *_FAILED_ENDS):
         return 0.0
     score = 0.5 if result.stop_reason is StopReason.MAX_TOKENS else 1.0
@@ -107,8 +107,8 @@ def success_of(result: TurnResult) -> float:
 
 
 def stats_of(outcomes: Iterable[tuple[str, float, float, Decimal | None]]) -> list[PatternStats]:
-    """Outcomes (model, success, weight, cost) as one row per model. A model of which the cost of a
-    turn is unknown is taken for as dear as the dearest turn."""
+    """Outcomes (model, success, weight, cost) as one row per model. An unknown cost counts as that
+    of the most expensive turn."""
     by_model: dict[str, list[tuple[float, float, Decimal | None]]] = {}
     for model, success, weight, cost in outcomes:
         by_model.setdefault(model, []).append((success, weight, cost))

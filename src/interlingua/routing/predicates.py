@@ -21,7 +21,7 @@ Test = Callable[[Turn], bool]
 MOST_LEVELS = 16
 """The nesting limit of `any_of`, `all_of` and `not`."""
 _TEXT_LIMIT = 100_000
-"""A regular expression looks at no more of a message than this."""
+"""The characters of a message that a regular expression searches."""
 
 
 class Problem(NamedTuple):
@@ -43,8 +43,8 @@ class PredicateError(Exception):
 
 
 def compile_when(when: Any, path: str, problems: list[Problem], level: int = 0) -> Test:
-    """One test out of a table of predicates, all of which have to hold. An empty table always
-    holds. What is wrong is added to `problems`; the test then means nothing."""
+    """One test for a table of predicates, all of which must hold. An empty table always holds.
+    Errors are added to `problems`; the test is then meaningless."""
     if not isinstance(when, dict):
         problems.append(Problem(path, f"expected a table of predicates, found {found(when)}"))
         return _always
@@ -242,7 +242,7 @@ def _flag(value: Any) -> bool:
 
 
 def _money(value: Any) -> Decimal:
-    """TOML's numbers are read as decimals, so that 0.1 is a tenth of a dollar."""
+    """Reads TOML's numbers as decimals, so 0.1 is exactly a tenth of a dollar."""
     if type(value) is int or (isinstance(value, Decimal) and value.is_finite()):
         if value >= 0:
             return Decimal(value)

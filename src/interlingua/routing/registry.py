@@ -111,8 +111,7 @@ class Registry:
         self.aliases[alias] = model
 
     def resolve(self, name: str) -> str | None:
-        """The id that a name stands for, if it is a configured model, an alias, or a name that one
-        of the models has."""
+        """The id for a name: a configured model, an alias, or another name of one of the models."""
         try:
             return self._find(name)
         except AmbiguousModelError:

@@ -246,7 +246,7 @@ class PolicyFile:
 
 
 def _bytes(path: Path) -> bytes:
-    """No more than a byte over the limit, which is enough to see that it is too much."""
+    """The file's bytes, at most one more than the limit, which shows that it is too large."""
     with path.open("rb") as file:
         return file.read(MOST_BYTES + 1)
 
@@ -324,7 +324,7 @@ class Router:
         return decision
 
     def tell(self, changes: list[Change]) -> None:
-        """Emit what became of marks, as `availability.failed` and `succeeded` gave it."""
+        """Emits the changes that `availability.failed` and `succeeded` returned."""
         for change in changes:
             self._tell(EVENT_TYPES[type(change)], change)
 

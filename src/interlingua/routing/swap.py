@@ -88,7 +88,7 @@ _EFFECTS = {
 
 
 def shortcoming_of(needs: Needs, record: Capabilities | None) -> Failure | None:
-    """What is needed and not declared. A missing declaration counts as yes for tools and system
+    """What is needed but not supported. An undeclared capability counts as yes for tools and system
     prompts, as no for images and structured output, and as no limit for the window."""
     problem = _image_problem(needs, record)
     if problem is not None:
@@ -166,9 +166,9 @@ def check_swap(
     tools: Sequence[ToolDefinition] = (),
     input_tokens: int = 0,
 ) -> Refusal | None:
-    """None if the model can take the session over as it is. Images count wherever they stand, and
-    so do their media types, the tools and the window. Whether the model answers at the moment does
-    not: that is for the next turn to find out."""
+    """None if the model can take over the session as it is. Checks images anywhere in the history,
+    their media types, the tools and the window, but not whether the model is available now: the
+    next turn does that."""
     needs = needs_of(history, tools, input_tokens=input_tokens)
     failure = failure_of(model, needs, registry, capabilities)
     has_images = needs.image_media_types is not None
@@ -207,8 +207,8 @@ def parse_command(text: str) -> Command | None:
 
 @dataclass
 class Choice:
-    """One session's sticky model. During a turn the model does not change: what is chosen then
-    waits for the end of the turn, and the last of several wins."""
+    """One session's sticky model. A choice during a turn takes effect at its end; the last of
+    several wins."""
 
     model: str | None = None
     in_turn: bool = False

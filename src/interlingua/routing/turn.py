@@ -87,7 +87,7 @@ class Facts(msgspec.Struct, frozen=True):
     """Facts of a history that a model must be able to accept, found in one walk."""
 
     media_types: frozenset[str] = frozenset()
-    """Those of images, inside tool results and documents too."""
+    """The media types of images, including those in tool results and documents."""
     calls: bool = False
     """Whether a model ever called one of our tools; calls that a provider ran itself do not count,
     since they need no tools of the next model."""
@@ -96,7 +96,7 @@ class Facts(msgspec.Struct, frozen=True):
     """Whether there are references to files of the workspace."""
 
     def __or__(self, other: Facts) -> Facts:
-        """Those of both."""
+        """The needs of both together."""
         return Facts(
             self.media_types | other.media_types,
             self.calls or other.calls,

@@ -56,14 +56,13 @@ class Writer:
         self._lock = threading.Lock()
         self._closing = False
         self._is_quiet = True
-        """Whether the last call came alone."""
+        """Whether the last call was alone in its batch."""
         self._thread = threading.Thread(target=self._work, name="interlingua-store", daemon=True)
         self._thread.start()
 
     def submit(self, make: Make[T], large: bool = False, durable: bool = True) -> asyncio.Future[T]:
-        """Hand over a call. Those of one round of the event loop go together, so that the thread
-        does not start with the first while the others are still being made. Who has been alone so
-        far need not wait for the end of the round."""
+        """Submits a call. Calls of one round of the event loop are batched, so the thread waits for
+        the end of the round, unless the last call was alone."""
         loop = asyncio.get_running_loop()
         job = _Job(make, loop, large, durable)
         with self._lock:
@@ -87,7 +86,7 @@ class Writer:
                 self._jobs.put(jobs)
 
     def close(self) -> None:
-        """Write what waits, then end."""
+        """Writes all waiting calls, then ends."""
         with self._lock:
             if not self._closing:
                 self._closing = True
@@ -121,8 +120,8 @@ class Writer:
         return jobs
 
     def _write(self, jobs: list[_Job]) -> None:
-        """All in one transaction. If one of them fails, all is taken back and done again with a
-        savepoint for each, so that the others do not fail with it."""
+        """Runs all calls in one transaction. If one fails, rolls back and repeats them with a
+        savepoint each, so the others do not fail with it."""
         failed = None
         try:
             large, durable = any(job.large for job in jobs), any(job.durable for job in jobs)

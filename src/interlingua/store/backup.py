@@ -33,7 +33,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "request_costs": ("kind", "day", "name"),
     "request_stats": ("tenant", "kind", "period", "name", "bucket"),
 }
-"""Tables and the columns that order their rows; those that others refer to come first."""
+"""Tables and the columns that order their rows; referenced tables come first."""
 WITHOUT = frozenset({"message_texts", "store_info"})
 """Tables that are made again, or by opening a store."""
 _JSON = ("_json", "payload")

@@ -300,8 +300,8 @@ class Store(Calls):
             last = page[-1]
 
     def vacuum(self) -> int:
-        """Rewrites a SQLite file without its free pages, and so that it can release pages by itself
-        from then on; returns the bytes that were freed. Blocks all writers meanwhile."""
+        """Rewrites a SQLite file without its free pages, and enables it to release pages
+        automatically; returns the freed bytes. Blocks all writers meanwhile."""
         return 0
 
 

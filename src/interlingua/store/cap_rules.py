@@ -51,8 +51,8 @@ class Reserve(msgspec.Struct, frozen=True):
     tokens_per_minute: int | None = None
     concurrent: int | None = None
     block: int | None = None
-    """Of a block, for requests to come: so much is wished on top of `amount`. The amount itself is
-    not checked, since the block before it had it already."""
+    """The money that a block reserves for future requests, on top of `amount`. The amount itself is
+    not checked, because the previous block already had it."""
 
     @property
     def has_rates(self) -> bool:
@@ -94,8 +94,8 @@ class Granted(NamedTuple):
 
 
 class Over(NamedTuple):
-    """Why a request may not go out. `limit` and `current` are picodollars where the window is a
-    `Span`, else requests or tokens of a minute (`what`), or calls at this moment."""
+    """Why a request is refused. `limit` and `current` are picodollars if the window is a `Span`,
+    otherwise requests or tokens per minute (`what`), or concurrent calls."""
 
     scope: Scope
     owner_id: str
@@ -156,8 +156,8 @@ class Rate:
         self.changed = False
 
     def turn_to(self, minute: int) -> None:
-        """Count for this minute. A row that is one ahead is another machine's, whose clock goes a
-        little faster; one that is further ahead was written by a clock that was wrong."""
+        """Starts counting for this minute. A row that is one minute ahead comes from a machine with
+        a faster clock; one further ahead was written by a wrong clock."""
         if minute > self.minute or minute < self.minute - 1:
             self.minute, self.requests, self.tokens = minute, 0, 0
 
@@ -317,8 +317,8 @@ def _windows(limit: Limit, day: str) -> Iterable[tuple[Span, int, str]]:
 
 
 def spend_ids(limits: Iterable[Limit], day: str) -> list[str]:
-    """The rows of `spend` that count for these owners: all windows, so that a cap that is set
-    later finds earlier spending."""
+    """The rows of `spend` of these owners in all windows, so that a later cap counts earlier
+    spending."""
     return [f"{limit.owner_id}/{period}" for limit in limits for period in periods(day)]
 
 

@@ -63,11 +63,11 @@ class Idempotency(Quotas):
         yield Step(self._gateway.finish_repeat, values)
 
     def release_repeat(self, claim: Claim) -> Op[None]:
-        """Releases a request that was not answered, so that a repetition of it may try."""
+        """Releases a request that was not answered, so that a repeat of it can be sent."""
         yield Step(self._gateway.release_repeat, (claim.id, claim.holder))
 
     def tidy_repeats(self, tenants: Sequence[str], most: int, most_bytes: int) -> Op[None]:
-        """Removes what has expired; of each of the tenants, the oldest requests beyond this
+        """Removes expired rows; for each of the tenants, also the oldest requests beyond this
         number, and answers beyond so many bytes."""
         sql = self._gateway
         yield Step(sql.expired_repeats)
@@ -150,7 +150,7 @@ class ObjectRow(NamedTuple):
 
 class Objects(Quotas):
     def put_objects(self, place: ObjectList, rows: Sequence[ObjectRow], seconds: float) -> Op[None]:
-        """Stores objects for so long; one that is there already is replaced, in its place."""
+        """Stores objects for so long; existing ones are replaced and keep their position."""
         at = now()
         until = at + int(seconds * 1_000_000)
         values = [(*place, row.id, row.seq, row.body, len(row.body), at, until) for row in rows]
@@ -163,13 +163,13 @@ class Objects(Quotas):
     def objects(
         self, place: ObjectList, after: int = -1, limit: int = 1000, newest_first: bool = False
     ) -> Op[list[ObjectRow]]:
-        """Those behind a place in the list (before it, from the newest on)."""
+        """Objects after a position in the list, or before it, newest first."""
         sql = self._gateway.objects_back if newest_first else self._gateway.objects
         rows = yield Step(sql, (*place, now(), after, limit))
         return [ObjectRow(id, seq, bytes(body)) for id, seq, body in rows]
 
     def objects_of_kind(self, kind: str, limit: int) -> Op[list[tuple[ObjectList, ObjectRow]]]:
-        """Those of all tenants, the oldest first."""
+        """Objects of all tenants, the oldest first."""
         rows = yield Step(self._gateway.objects_of_kind, (kind, now(), limit))
         return [
             (ObjectList(tenant, kind, parent), ObjectRow(id, seq, bytes(body)))

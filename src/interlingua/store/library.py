@@ -31,7 +31,7 @@ _REASONS: dict[int, tuple[Reason, str]] = {
 }
 """SQLite's primary result codes (sqlite.org/rescode.html) that have a name of ours."""
 _NO_SHARED_MEMORY = 4874
-"""The file that all users of a database share cannot be made: for want of room, in practice."""
+"""SQLite's error when the shared-memory file cannot be created; in practice, the disk is full."""
 _BUSY = (5, 6)
 _CONSTRAINT = 19
 

@@ -65,7 +65,7 @@ class Search(Work):
         ]
 
     def _query(self, words: str) -> tuple[Any, ...]:
-        """A question as the engine's values; all of them empty when there is no word in it."""
+        """A query as the engine's values; all empty if it has no words."""
         if not self.sql.is_sqlite:
             return search_text.for_postgres(words)
         query, runs = search_text.for_sqlite(words)
@@ -347,7 +347,7 @@ class Messages(Work):
         return [CALLS.read(row) for row in rows]
 
     def unanswered(self, session_id: str) -> Op[list[ToolCallRow]]:
-        """Calls that wait for a result of ours; what providers run themselves is not among them."""
+        """Calls that wait for a result of ours; tools that the provider runs are not among them."""
         rows = yield Step(self.sql.unanswered, (session_id,))
         return [CALLS.read(row) for row in rows]
 

@@ -50,7 +50,7 @@ _REFERENCE = (
 )
 """Small tables that belong to no session: in a distributed database each machine has a copy."""
 _SEARCH_ANEW = ("DELETE FROM message_texts", "UPDATE sessions SET indexed_count = 0")
-"""Version 2 finds text without spaces between words; the next search builds the index again."""
+"""Version 2 finds text without spaces between words; the next search rebuilds the index."""
 
 
 _MORE_OF_KEYS = (
@@ -449,8 +449,7 @@ _WIDER_INDEXES = tuple(
         )
     ]
 )
-"""So that a filter of an owner's requests, by name or by failure, looks at no row that it leaves
-out."""
+"""Indexes that contain all columns of the filters of an owner's requests, by name or by failure."""
 
 _AMOUNT = (
     "(amount || CASE WHEN {colon}(amount, '.') = 0 THEN '.' ELSE '' END || '" + "0" * 24 + "')"
@@ -601,5 +600,5 @@ COSTS, USED = [
 provider's own cost."""
 
 FORGET_WORDS = "INSERT INTO message_search (message_search, rank) VALUES ('secure-delete', 1)"
-"""Words of a removed message leave SQLite's index at once, not with its next clean-up. SQLite knows
-this from 3.42 on; an older one does without."""
+"""Removes the words of deleted messages from SQLite's index immediately, not at its next merge.
+SQLite supports this from 3.42 on; older versions do without."""

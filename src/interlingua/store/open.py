@@ -26,10 +26,10 @@ def default_path() -> Path:
 
 
 def open_store(address: str | os.PathLike[str] | None = None) -> Store:
-    """A store: a path or `sqlite:///path` is a file (`sqlite:////path` begins at the root),
-    `postgresql://…` a database, and `:memory:` a store that lasts as long as the program; without
-    an address it is the one that `INTERLINGUA_STORE` names, or else a file in the user's data
-    folder. What does not exist is made."""
+    """Opens a store: a path or `sqlite:///path` is a file (`sqlite:////path` begins at the root),
+    `postgresql://…` a database, and `:memory:` a store that lasts as long as the program. Without
+    an address, opens the one in `INTERLINGUA_STORE`, or a file in the user's data folder. Missing
+    stores are created."""
     place = _place(address)
     if isinstance(place, str):
         from interlingua.store.postgres import PostgresStore

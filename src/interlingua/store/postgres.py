@@ -100,7 +100,7 @@ class _TextLoader(Loader):
 
 
 class _JsonDumper(Dumper):
-    """Bytes are JSON here, and nothing else."""
+    """Bytes as JSON, the only bytes that are stored."""
 
     oid = psycopg.adapters.types["json"].oid
 
@@ -177,7 +177,7 @@ class HeldConnections:
 
 
 def is_lost(error: Exception) -> bool:
-    """Whether the connection, not the statement, is what went wrong."""
+    """Whether the connection failed, and not the statement."""
     if isinstance(error, (psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed)):
         return True
     shutdown = (_pg.AdminShutdown, _pg.CrashShutdown, _pg.CannotConnectNow)
@@ -248,8 +248,8 @@ class PostgresStore(Store):
         return self._perform(make)
 
     def _perform(self, make: Make[T]) -> T:
-        """In a transaction. When the server went away before the commit was asked for, nothing can
-        have been written, so it is tried once more on a new connection."""
+        """Runs a call in a transaction. If the server was lost before the commit, nothing was
+        written, so the call is repeated once on a new connection."""
         if self._closed:
             raise StoreError(self.where, "the store is closed", "closed")
         for last in (False, True):

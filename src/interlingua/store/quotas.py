@@ -81,9 +81,9 @@ _POSTGRES = {
 
 
 class GatewayStatements(NamedTuple):
-    """The statements of one engine. Those of every request are for many rows at a time: SQLite
-    gets and returns them as one JSON text (`rows`), PostgreSQL has a list for each column. Those
-    that lock do so in the order of ids, so that no two programs wait for each other in a circle."""
+    """The statements of one engine. Statements of every request handle many rows at a time: in
+    SQLite as one JSON text (`rows`), in PostgreSQL as a list per column. Locking statements go by
+    id, so two programs cannot deadlock."""
 
     hurry: str = "{hurry}"
     """Makes commits not wait for the disk; for SQLite this is set elsewhere."""
@@ -238,8 +238,8 @@ class Quotas(Work):
         return _encode(ordered).decode() if self.sql.is_sqlite else ordered
 
     def _rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> Step:
-        """One statement for several rows: SQLite's library would take Python's lock again for each
-        of them, in turns with those who have work to do."""
+        """Runs one statement for several rows: SQLite's library would otherwise take the GIL for
+        each of them."""
         if self.sql.is_sqlite:
             return Step(statement, (_encode(rows).decode(),))
         return Step(statement, [list(column) for column in zip(*rows, strict=True)])
@@ -337,8 +337,8 @@ class Quotas(Work):
             yield Step(self._gateway.set_rate, rates, many=True)
 
     def renew_quotas(self, holder: str, patience: float) -> Op[int]:
-        """Renews this holder, releases what holders silent for `patience` seconds have reserved;
-        returns how many requests that were. Times are those of the database."""
+        """Renews this holder, and releases the reservations of holders silent for `patience`
+        seconds; returns the number of these requests. Times are those of the database."""
         sql = self._gateway
         yield Step(sql.seen, (holder,))
         lost = yield Step(sql.lost_entries, (int(patience * 1_000_000),))
@@ -358,7 +358,7 @@ class Quotas(Work):
         yield Step(self._gateway.seen, (holder,))
 
     def spent(self, owners: Sequence[str], day: str) -> Op[list[SpendRow]]:
-        """What each owner has spent and set aside on this day (`2026-11-16`), in its week and in
+        """The spent and reserved money of each owner on this day (`2026-11-16`), in its week and in
         its month."""
         of = self._list(periods(day_of(date.fromisoformat(day))))
         rows = yield Step(self._gateway.spend_of, (self._list(owners), of))

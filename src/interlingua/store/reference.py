@@ -69,7 +69,7 @@ class KeyRow(msgspec.Struct, frozen=True, omit_defaults=True):
     admin: bool = False
     """Whether it may change keys, users, teams and budgets over the network."""
     allowed_tools: tuple[str, ...] | None = None
-    """Patterns of the tools of MCP servers that it may call; None: none."""
+    """Patterns of the MCP tools that the key may call; None: none."""
     redaction: str | None = None
     """Whether secrets are replaced on the way to providers; None: as in the gateway's settings."""
     user_caps: OwnerCaps = (None, None, None)
@@ -117,8 +117,8 @@ class BudgetRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AuditRow(msgspec.Struct, frozen=True):
-    """One change (`aud_…`) of a key, a user, a team or a budget: who made it, and what it
-    changed, as pairs of old and new values. Secrets and e-mail addresses are not in it."""
+    """A change (`aud_…`) of a key, a user, a team or a budget: its author, and the changed fields
+    as pairs of old and new values, without secrets and e-mail addresses."""
 
     id: str
     at: datetime
@@ -205,7 +205,7 @@ class Reference(Work):
         return (yield from self._one("key", self._reference.key, id, _key_row))
 
     def key_by_hash(self, secret_hash: str) -> Op[KeyRow | None]:
-        """The key whose secret has this hash, also a revoked one; None if there is none."""
+        """The key with this hash of its secret, also if it is revoked; None if there is none."""
         rows = yield Step(self._reference.key_by_hash, (secret_hash,))
         return _key_row(rows[0]) if rows else None
 
@@ -313,7 +313,8 @@ class Reference(Work):
         }
 
     def admin_keys(self) -> Op[list[KeyRow]]:
-        """Keys that may administer, the newest first; also those that are void."""
+        """Keys with the right to administer, newest first, including those that are no longer
+        valid."""
         return [_key_row(row) for row in (yield Step(self._reference.admin_keys))]
 
     def audit(self, before: str = "", limit: int = 100) -> Op[list[AuditRow]]:

@@ -40,7 +40,7 @@ PAID = (
 )
 """The columns of a request with its usage, its cost and its owner."""
 _PARTLY = '{"unpriced"'
-"""How the rest of a usage begins of which not all has a price (`requests.py`)."""
+"""How the rest of a usage with an unpriced part begins (`requests.py`)."""
 _PLACES = 24
 """Digits behind the point, which two columns hold."""
 _EMPTY = f"DELETE FROM request_costs WHERE kind IN {COST_KINDS} AND day <= ? AND requests = 0"
@@ -54,8 +54,8 @@ _ADDING = Context(prec=80)
 
 class CostRow(NamedTuple):
     """The usage of a group of requests; `cost_usd` is the known part of its cost, and `unpriced`
-    counts the requests with an unknown part. `name` is None for those that have none, and a date
-    for the kind `day`."""
+    counts requests with an unknown part. `name` is None for requests without one, and a date for
+    the kind `day`."""
 
     kind: str
     name: str | None
@@ -73,7 +73,7 @@ class RequestCosts(Work):
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> Op[list[CostRow]]:
-        """What requests cost, by each of these kinds. Whole days are added up already; parts of
+        """The costs of requests, by each of these kinds. Whole days come from the sums; parts of
         days are read from the log."""
         start = 0 if since is None else micros(since)
         end = _LATEST if until is None else micros(until)
@@ -132,7 +132,7 @@ class _Costs:
         self._add((kind, day, name), requests, unpriced, prompt, output, cost)
 
     def add_part(self, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
-        """Add single requests: first to those that have all names in common, which are few."""
+        """Adds single requests, after grouping those with the same names."""
         groups, bills = _Costs(), [kind for kind in (BILLED, REPORTED) if kind in kinds]
         for *names, prompt, output, ours, partly, more in rows:
             cost = NOTHING if ours is None else Decimal(ours)

@@ -47,10 +47,10 @@ class Place(NamedTuple):
 
 
 class StatsRow(NamedTuple):
-    """Counts of requests that took as long as a bucket says: of all in a period, of all in a
-    window (today: 1, the six days before it: 7, the others: 30), or of a name in all of the days
-    (window 1). Those of a name in a day are of all durations; their `bucket` is the sum of the
-    buckets of their requests."""
+    """Counts of requests in one bucket of duration: of all in a period, of all in a window (1:
+    today, 7: the six days before it, 30: the others), or of a name in all of the days (window
+    1). The counts of a name and a day are of all durations; their `bucket` is the sum of the
+    buckets."""
 
     kind: str
     name: str
@@ -84,9 +84,9 @@ _READ = (
 
 class RequestStats(Work):
     def request_stats(self, tenant: str | None, now: int, days: int = 7) -> Op[list[StatsRow]]:
-        """What passed in the last 30 days, today among them, by name in the last `days` of them;
-        of a tenant, or of all (None). Periods are those of so many days: hours of today, else days;
-        those of names are days."""
+        """Counts of the last 30 days including today, and by name of the last `days` of them; of a
+        tenant, or of all (None). Periods are hours for one day, otherwise days; periods of names
+        are always days."""
         today = now - now % DAY
         start, week, month = [today - back * DAY for back in (days - 1, 6, 29)]
         whose = EVERYONE if tenant is None else tenant
@@ -96,7 +96,7 @@ class RequestStats(Work):
         return [StatsRow._make([*row[:5], tuple(row[5:])]) for row in rows]
 
     def _count_new(self, rows: Sequence[RequestRow]) -> Op[list[RequestRow]]:
-        """Count requests that are about to be written; those that are not there already."""
+        """Counts requests that are about to be written and are not stored yet."""
         there = {id for (id,) in (yield from self._of_ids("id", [row.id for row in rows]))}
         alike: dict[_Counted, list[int]] = {}
         new: list[RequestRow] = []
@@ -112,7 +112,7 @@ class RequestStats(Work):
         return new
 
     def _count_costs(self, costs: Sequence[tuple[str, Usage]]) -> Op[None]:
-        """Count what other prices make of the cost of requests, before they are saved."""
+        """Counts the differences of new costs before they are saved."""
         from interlingua.store.requests import LISTED
 
         new = dict(costs)
@@ -141,8 +141,8 @@ class RequestStats(Work):
 
 
 _Counted = tuple[int, int, str | None, str | None, str | None, str | None, str | None]
-"""The fields that decide where a request counts: its hour, its bucket, its model as it is and as it
-was asked for, its key, its team and its tenant."""
+"""The fields that decide where a request counts: hour, bucket, model, requested model, key, team
+and tenant."""
 
 
 def _counted(row: RequestRow) -> _Counted:
@@ -152,7 +152,7 @@ def _counted(row: RequestRow) -> _Counted:
 
 
 def _count(alike: dict[_Counted, list[int]], row: RequestRow) -> None:
-    """Add the values of a request to each of `COUNTS` of those that count where it does."""
+    """Adds the values of a request to each of its `COUNTS`."""
     counted = _counted(row)
     sums = alike.get(counted)
     if sums is None:

@@ -27,10 +27,10 @@ from interlingua.store.statements import Op, Step, Work
 
 
 class RequestRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A finished request. `asked` is the model as the client named it, `model` the one that
-    answered or was tried last; `tenant` is its owner. `tries` and `report` are read with a single
-    request only; `tries` is empty if the first one succeeded, `report` is None if the event of the
-    request has it. `seq` is assigned by the store: 1, 2, 3, …, in the order of writing."""
+    """A finished request. `asked` is the model name in the client's request, `model` the one that
+    answered or was tried last; `tenant` is the owner. `tries` and `report` are read only with a
+    single request; `tries` is empty if the first one succeeded, `report` is None if the request's
+    event has it. `seq` is assigned by the store: 1, 2, 3, …, in the order of writing."""
 
     id: str
     at: datetime
@@ -131,7 +131,7 @@ class RequestFilter(NamedTuple):
 
 
 Wanted = RequestFilter
-"""The former name of `RequestFilter`; it goes in the next release."""
+"""The former name of `RequestFilter`; it will be removed in the next release."""
 
 
 class Clause(NamedTuple):
@@ -172,8 +172,8 @@ class StatusError(InterlinguaError):
 
 
 def with_status(filter: RequestFilter, status: str) -> RequestFilter:
-    """Those that went well (`ok`), those that did not (`failed`), or those with a status: `429`, or
-    `4xx` for all of its kind."""
+    """Successful (`ok`) or `failed` requests, or those with a status: `429`, or `4xx` for a
+    class."""
     if status in ("ok", "failed"):
         return filter._replace(failed=status == "failed")
     if re.fullmatch("[1-5]xx", status):
@@ -249,8 +249,8 @@ class Requests(Trace, RequestStats, RequestCosts):
     def append_requests(
         self, rows: Sequence[RequestRow], events: Sequence[EventRow] = ()
     ) -> Op[None]:
-        """Requests that are over, and their events in the trace, all or none; those that are stored
-        already stay as they are."""
+        """Stores finished requests and their events in the trace, all or none; requests that are
+        stored already stay as they are."""
         if events:
             yield from self.append_events(events)
         if not rows:
@@ -282,7 +282,7 @@ class Requests(Trace, RequestStats, RequestCosts):
         yield from self._costs_of_ids("+", ids)
 
     def last_request(self) -> Op[int]:
-        """The number of the last request that was written; 0 if there is none."""
+        """The number of the newest request; 0 if there is none."""
         last: int = (yield Step("SELECT coalesce(max(seq), 0) FROM requests"))[0][0]
         return last
 
@@ -315,13 +315,13 @@ class Requests(Trace, RequestStats, RequestCosts):
     def requests_after(
         self, after: int, upto: int, filter: RequestFilter = ALL, limit: int = 100
     ) -> Op[list[RequestRow]]:
-        """Those with a number behind `after`, and `upto` at most, in that order."""
+        """Requests with numbers after `after` and up to `upto`, in that order."""
         here = Clause("seq > ? AND seq <= ?", (after, upto))
         clauses = [here, *self._clauses(filter, in_order=True), *self._any_name(filter)]
         return (yield from self._listed(clauses, "ORDER BY seq LIMIT ?", limit))
 
     def requests_named(self, start: str, limit: int = 10) -> Op[list[RequestRow]]:
-        """Those whose id begins so, the newest first."""
+        """Requests whose id has this prefix, newest first."""
         within = Clause("id >= ? AND id < ?", (start, f"{start}\U0010ffff"))
         return (yield from self._listed([within], _NEWEST_FIRST, limit))
 

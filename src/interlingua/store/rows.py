@@ -95,7 +95,7 @@ class Table(Generic[R]):
         return values
 
     def ordered(self, **stored: Any) -> list[Any]:
-        """Stored values in the order of the columns; those that are not named are NULL."""
+        """Stored values in the order of the columns; columns without a value are NULL."""
         return [stored.get(column) for column in self.columns]
 
     def read(self, stored: Sequence[Any], **more: Any) -> R:
@@ -155,7 +155,7 @@ _PLAIN, _TEXT = frozenset({str, int, bool, type(None)}), frozenset({str})
 
 
 def _object_json(value: dict[str, Any]) -> bytes:
-    """As `dumps`, but quick for plain texts and numbers."""
+    """Like `dumps`, but fast for plain texts and numbers."""
     if not (_PLAIN.issuperset(map(type, value.values())) and _TEXT.issuperset(map(type, value))):
         return dumps(value)
     try:
@@ -171,7 +171,7 @@ _STORED: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     dict: (_object_json, msgspec.json.decode),
     tuple: (lambda value: dumps(list(value)), lambda data: tuple(msgspec.json.decode(data))),
 }
-"""How values of a type are written and read; others are stored unchanged."""
+"""How values of a type are written and read; other types are stored unchanged."""
 _JSON = (dict, tuple)
 
 
@@ -221,7 +221,7 @@ class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_defa
 
     @property
     def origin(self) -> str:
-        """Where it was made: one of `ORIGINS`, or the transcript format that it was imported
+        """The origin of a session: one of `ORIGINS`, or the transcript format that it was imported
         from."""
         policy = self.routing_policy or {}
         if "task" in policy or "owner" in policy:
@@ -258,8 +258,8 @@ call."""
 
 
 class SessionFilter(NamedTuple):
-    """Which sessions are wanted; None is all. Texts are found anywhere in their fields and in any
-    case, `folder` is a path and what lies below it, times are those of the last change."""
+    """A filter of sessions; None matches all. Texts match anywhere in their fields, ignoring case;
+    `folder` is a path and everything below it; times are those of the last change."""
 
     words: str | None = None
     """In its name, its folder or its model."""
@@ -328,7 +328,7 @@ EVENTS = Table("events", EventRow, names={"payload": "payload"})
 
 
 class SearchHit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A message that has all the words. `snippet` is a piece of its text around the first."""
+    """A message that contains all the words. `snippet` is the text around the first one."""
 
     session_id: str
     message_id: str

@@ -47,13 +47,13 @@ _SPACELESS = (
     "\u3005-\u3007\u3041-\u3096\u3099-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"
 )
-"""Letters and signs of scripts that are written without spaces between words. Any piece of a line
-can be searched for there, so they are indexed one by one (SQLite) or in pairs (PostgreSQL)."""
+"""Letters and signs of scripts without spaces between words. Any piece of a line can be searched
+there, so they are indexed one by one (SQLite) or in pairs (PostgreSQL)."""
 _RUN = re.compile(f"[{_SPACELESS}]+")
 _WORD_OR_RUN = re.compile(f"[{_SPACELESS}]+|(?:(?![{_SPACELESS}])[^\\W_])+")
 _BETWEEN = re.compile(f"(?<=[{_SPACELESS}])(?=\\w|[{_SPACELESS}])|(?<=\\w)(?=[{_SPACELESS}])")
 _INVISIBLE = "\u200b"
-"""A space without width: ends a word for SQLite, and changes nothing for people."""
+"""A space without width, which ends a word for SQLite and is invisible to people."""
 PAIRS = 500_000
 """The most bytes of pairs that are stored for one message, for the same reason as `LONGEST`."""
 
@@ -135,8 +135,8 @@ def unspaced(text: str) -> str:
 
 
 def for_sqlite(words: str) -> tuple[str, list[str]]:
-    """A question for FTS5, empty when there is no word in it; and what the text has to contain,
-    since FTS5 passes over vowel signs."""
+    """The query for FTS5, empty if it has no words, and the texts that a match must contain,
+    because FTS5 ignores vowel signs."""
     pieces = _search_pieces(words)
     phrases = []
     for piece in pieces:
@@ -150,8 +150,8 @@ def for_sqlite(words: str) -> tuple[str, list[str]]:
 
 
 def plain_words(text: str) -> str:
-    """Words in lower case with single spaces between: nothing that a parser could take for a path,
-    a host or a number with a sign."""
+    """Words in lower case with single spaces between, so that no parser takes them for a path, a
+    host or a signed number."""
     if not text.isascii():
         text = _RUN.sub(" ", text)
     return _NO_WORD.sub(" ", text.lower()).strip()
@@ -217,7 +217,7 @@ _ROLES = {role.value: role for role in Role}
 
 
 class Draft(NamedTuple):
-    """A message on its way into the store; `message` is None for one that cannot be read."""
+    """A message to be stored; `message` is None if it cannot be read."""
 
     message: Message | None
     id: str | None
@@ -309,7 +309,7 @@ class StoredMessage(NamedTuple):
 
 
 def read(session_id: str, row: Sequence[Any]) -> Message | None:
-    """A row as a message; None, with a warning, when its role is one that we do not know."""
+    """A row as a message; None, with a warning, if its role is unknown."""
     id, role, name, content_data, metadata_data, created_at, version, _ = row
     known = _ROLES.get(role)
     try:
@@ -346,8 +346,8 @@ def _in_message(id: str, error: ReadError) -> ReadError:
 
 
 def _quickly(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
-    """What `loads` gives, without its second look: all that is stored went through `dumps`, which
-    had one. None when there is anything unusual, for `loads` to keep or to name."""
+    """The result of `loads` without its checks: all stored data went through `dumps`, which has
+    them. None if there is anything unusual, which `loads` then preserves or reports."""
     try:
         return decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):

@@ -40,8 +40,8 @@ from interlingua.store.search_text import Draft, StoredMessage, draft, read
 from interlingua.store.statements import Op, Step, Work, now
 
 FORGET_WORDS = "INSERT INTO message_search (message_search, rank) VALUES ('merge', -2000)"
-"""SQLite's index keeps words of removed messages where they filled pages, until pages are merged:
-here up to 8 MB of them, as much as one waits for."""
+"""SQLite's index keeps words of deleted messages until pages are merged; this merges up to 8 MB of
+them, which is fast enough to wait for."""
 
 
 class Sessions(Work):
@@ -61,8 +61,8 @@ class Sessions(Work):
         return (yield from self.add_session(row))
 
     def add_session(self, row: SessionRow) -> Op[SessionRow]:
-        """A session that comes from elsewhere, with its own id, times and parent; without its
-        messages, so that its `message_count` is 0 here."""
+        """Adds a session from elsewhere with its own id, times and parent; without its messages, so
+        `message_count` is 0."""
         row = msgspec.structs.replace(row, message_count=0)
         yield Step(self.sql.add_session, NEW_SESSIONS.values(row))
         return row
@@ -93,7 +93,7 @@ class Sessions(Work):
         before: SessionRow | None = None,
         wanted: SessionFilter = ALL_SESSIONS,
     ) -> Op[list[SessionRow]]:
-        """As `sessions`, but only conversations whose policy names this `owner` (None: no owner)
+        """Like `sessions`, but only conversations whose policy names this `owner` (None: no owner)
         and that match the filter."""
         values: tuple[Any, ...] = (owner or "", *_filter_values(wanted))
         statement = self.sql.sessions_of
@@ -277,7 +277,7 @@ class Before(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How many of the newest rows stay, and about how many bytes of them; 0: all of them."""
+    """How many of the newest rows to keep, and about how many bytes of them; 0: all."""
 
     requests: int = 0
     losses: int = 0
@@ -341,8 +341,8 @@ class Retention(Quotas, RequestCosts):
         return len(ids)
 
     def before_newest(self, sizes: Sizes, shared: str) -> Op[Before]:
-        """The moments before which `sweep` deletes what exceeds these sizes. Rows of the same
-        millisecond go together."""
+        """The times before which `sweep` deletes rows beyond these sizes. Rows of the same
+        millisecond are deleted together."""
         found: list[datetime | None] = [None, None, None]
         if sizes.requests:
             rows = yield Step(self._sql(_NTH_REQUEST), (sizes.requests,))
@@ -380,8 +380,8 @@ class Retention(Quotas, RequestCosts):
         return len(rows)
 
     def _reclaim(self) -> Op[int]:
-        """Bytes by which a SQLite file shrinks; PostgreSQL reuses free space by itself. A file that
-        was made without `auto_vacuum` does not shrink until `VACUUM` is run."""
+        """The bytes by which a SQLite file shrinks; PostgreSQL reuses free space automatically. A
+        file created without `auto_vacuum` does not shrink until `VACUUM` is run."""
         if not self.sql.is_sqlite:
             return 0
         free: int = (yield Step("PRAGMA freelist_count"))[0][0]

@@ -32,7 +32,7 @@ slower to bring to the disk."""
 _LONG_LOG = "PRAGMA wal_autocheckpoint = 0"
 _AT_ONCE = "PRAGMA synchronous = FULL"
 _SOON = "PRAGMA synchronous = NORMAL"
-"""With the next durable commit, or when the log is moved."""
+"""Durable with the next durable commit, or when the log is moved."""
 _GIVES_BACK = f"PRAGMA auto_vacuum = {INCREMENTAL}"
 _SETTINGS = (
     _AT_ONCE,
@@ -56,8 +56,7 @@ class SqliteFile:
         self._closed = False
         self._log_is_long = False
         self._is_durable = True
-        """Whether the last transaction was durable; it stays so until one of the other kind
-        comes."""
+        """Whether the last transaction was durable."""
         self._idle: LifoQueue[Connection] = LifoQueue()
         self._room = threading.BoundedSemaphore(READERS)
         with _opening:
@@ -74,7 +73,7 @@ class SqliteFile:
             raise
 
     def _unmake(self) -> None:
-        """Nothing is left of a store for which there was no room."""
+        """Removes the files of a store that could not be created because the disk is full."""
         with suppress(OSError):
             if self.path.stat().st_size == 0:
                 for end in ("-wal", "-shm", "-journal", ""):
@@ -227,9 +226,9 @@ class SqliteFile:
                 self._lock.release()
 
     def forget(self) -> None:
-        """Moves the log into the database and truncates it, so that deleted rows are in no file.
-        If other programs read for longer than the wait, that happens when the log is next
-        written over."""
+        """Moves the log into the database and truncates it, so no file contains the deleted rows.
+        If other programs are reading for longer than the wait, that happens when the log is
+        overwritten."""
         with suppress(StoreError), self._held_writer() as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

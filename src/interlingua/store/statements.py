@@ -269,17 +269,17 @@ _COMMON: dict[bool, dict[str, Any]] = {
         "clock": "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
     },
 }
-"""Words that all statements may use, by whether the engine is SQLite."""
+"""Words for all statements, by whether the engine is SQLite."""
 
 
 def fill(sql: str, is_sqlite: bool, words: Mapping[str, str] = {}) -> str:
-    """A statement in the words of one engine, and with its marks for values."""
+    """A statement in the syntax of one engine, with its placeholders."""
     text = sql.format(**_COMMON[is_sqlite], **words)
     return text if is_sqlite else text.replace("?", "%s")
 
 
 def filled(kind: type[N], words: Mapping[str, str], is_sqlite: bool) -> N:
-    """The statements that are a class's defaults, in the words of one engine."""
+    """The statements among a class's defaults, in the syntax of one engine."""
 
     def in_words(value: Any) -> Any:
         if isinstance(value, tuple):

@@ -123,7 +123,7 @@ class TaskUpdate(NamedTuple):
     reported: int | None = None
     taken: Sequence[str] = ()
     goes_on: bool = False
-    """The run was to be stopped, has stopped, and continues with messages that came since."""
+    """The run was to be stopped, has stopped, and continues with newer messages."""
 
 
 _SQLITE = {"lock": "", "size": "length(CAST(message_json AS BLOB))"}

@@ -139,7 +139,7 @@ class Tasks(Sessions, Quotas):
         return {row[0] for row in rows}
 
     def stopping_tasks(self, ids: Sequence[str]) -> Op[set[str]]:
-        """Which of these tasks are to be stopped."""
+        """The tasks among these that are to be stopped."""
         return {row[0] for row in (yield Step(self._tasks.stopping, (self._list(ids),)))}
 
     def tell_task(self, id: str, telling: TaskUpdate) -> Op[TaskRow]:
@@ -158,8 +158,8 @@ class Tasks(Sessions, Quotas):
         interrupted: bool = False,
         anyway: bool = False,
     ) -> Op[TaskRow]:
-        """Ends the run, unless something waits: the row's `status` shows which. With `anyway` it
-        ends whatever waits. What was about to begin waits from now on (`event`)."""
+        """Ends the run, unless messages wait: the row's `status` shows which. With `anyway`, it
+        always ends. A message that was about to begin waits again (`event`)."""
         row = yield from self._held(id, telling.holder)
         waiting = yield from self.task_queue(id)
         if waiting and not anyway:
@@ -230,7 +230,7 @@ class Tasks(Sessions, Quotas):
         return replace(row, event_count=row.event_count + len(events))
 
     def _saved(self, row: TaskRow, seen: bool = True) -> Op[TaskRow]:
-        """`seen`: what others see of the task, beside its events, has changed."""
+        """`seen`: whether what others see of the task, besides its events, has changed."""
         changed = max(row.now, row.changed_at + 1) if seen else row.changed_at
         row = replace(row, changed_at=changed)
         stored = dict(zip(TASKS.columns, TASKS.values(row), strict=True))
@@ -353,7 +353,7 @@ class Tasks(Sessions, Quotas):
         return [_confirmation_row(row) for row in rows]
 
     def approved(self, id: str, call_ids: Sequence[str]) -> Op[set[str]]:
-        """Which of these calls have been allowed."""
+        """The calls among these that were approved."""
         rows = yield Step(self._tasks.approved, (id, self._list(call_ids)))
         return {row[0] for row in rows}
 

@@ -64,7 +64,7 @@ class Usages(Work):
     def usage_page(
         self, query: Walk, cursor: UsageCursor
     ) -> Op[tuple[list[UsageRow], UsageCursor | None]]:
-        """The next answers and the cursor after them; None when there are no more."""
+        """The next answers and the cursor after them; None at the end."""
         found: list[UsageRow] = []
         for _ in range(PAGE):  # sessions in which nothing is found count too
             if cursor.session_id:
@@ -117,7 +117,7 @@ class Usages(Work):
         return saved
 
     def _metadata(self, row: Sequence[Any]) -> Op[MessageMetadata | None]:
-        """None for a message of a role that we do not know."""
+        """The metadata; None for a message with an unknown role."""
         message = yield from self._if_older(row)
         if message is not None:
             return message.metadata

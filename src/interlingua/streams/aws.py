@@ -30,8 +30,7 @@ def length_of(data: bytes | bytearray, at: int, limit: int = LIMIT) -> int:
 
 
 def whole_messages(data: bytes) -> tuple[int, int]:
-    """How many bytes are whole messages, and how many the one behind them needs, if that is
-    known."""
+    """The length of the complete messages, and of the next one, if that is known."""
     at = 0
     while len(data) - at >= _PRELUDE.size:
         size = length_of(data, at)

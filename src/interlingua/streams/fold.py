@@ -41,7 +41,7 @@ def fold(events: Iterable[Event]) -> Response:
 
 
 def with_partial_input(events: Iterable[Event]) -> Iterator[Event]:
-    """The same events, of which every piece of a tool's input has its `partial`."""
+    """The same events; each delta of a tool's input has its `partial`."""
     folder = Folder()
     for event in events:
         folder.feed(event)
@@ -64,7 +64,8 @@ def fold_all(events: Iterable[Event]) -> list[Response]:
 _SHORT = 4096
 """Arguments up to this length are read anew for every snapshot."""
 _SHARE = 8
-"""Longer ones when they have grown by this part, so that all readings together stay linear."""
+"""Longer inputs are parsed again when they have grown by this fraction, so the total time stays
+linear."""
 
 
 class _ArgumentText:
@@ -87,8 +88,7 @@ class _ArgumentText:
 
 
 class _OpenBlock:
-    """A block that is still open: its first state, the pieces that came since by field, and what
-    was joined of them already."""
+    """An open block: its first state, the deltas since by field, and the joined text so far."""
 
     __slots__ = ("arguments", "block", "input", "joined", "pieces", "read")
 
@@ -102,7 +102,7 @@ class _OpenBlock:
         self.arguments: _ArgumentText | None = None
 
     def add(self, field: str, piece: Any) -> None:
-        """More of a field; of one that such a block does not have, nothing comes."""
+        """Adds a delta of a field; ignored if this kind of block does not have the field."""
         if not hasattr(self.block, field):
             return
         pieces = self.pieces.get(field)
@@ -114,7 +114,7 @@ class _OpenBlock:
             thin(pieces)
 
     def state(self) -> Block:
-        """The block so far, for the price of what is new. The `input` of a long call may lag behind
+        """The block so far, at the cost of what is new. The `input` of a long call may lag behind
         its `raw_arguments`."""
         changes: dict[str, Any] = {}
         for field, pieces in self.pieces.items():
@@ -198,7 +198,7 @@ class Folder:
         return Message(each.role, each.content(), metadata=metadata)
 
     def open_calls(self) -> list[ToolUseEnd]:
-        """An end for each call that has begun and not ended, with what can be read of it."""
+        """An end for each open call, with the input that can be parsed."""
         ends = []
         for choice, open_choice in self._choices.items():
             for index, each in sorted(open_choice.blocks.items()):
@@ -341,7 +341,7 @@ def unfold(response: Response) -> list[Event]:
 
 
 def unfold_block(block: Block, index: int, choice: int = 0) -> list[Event]:
-    """The events of a block that comes in one piece."""
+    """The events of a block that arrives in one piece."""
     if isinstance(block, ToolUseBlock):
         text = block.raw_arguments if block.raw_arguments is not None else to_text(block.input)
         return [

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from interlingua.errors import ReadError, WriteError
 
 MANY = 1024
-"""More pieces than this are joined, the last ones first, so that each is joined once as a rule."""
+"""More pieces than this are joined, the last ones first, so that most are joined only once."""
 
 
 def thin(pieces: list[Any]) -> None:
@@ -17,7 +17,7 @@ def thin(pieces: list[Any]) -> None:
 
 
 LIMIT = 64 * 2**20
-"""Bytes that one frame may have, so that no stream can fill the memory."""
+"""The most bytes of one frame, so that no stream can fill the memory."""
 
 
 class Frame(NamedTuple):

@@ -83,7 +83,7 @@ class _Unpacked(RawIOBase):
 
 
 def skip(file: IO[bytes], count: int) -> None:
-    """Go on so many bytes from the beginning; what is unpacked on the way is read for that."""
+    """Skips so many bytes from the beginning, unpacking them on the way."""
     if file.seekable():
         file.seek(count)
         return
@@ -100,8 +100,8 @@ def broken() -> tuple[type[Exception], ...]:
 
 
 def packed(data: bytes, name: str) -> bytes:
-    """Bytes as a file of this name holds them. Packed pieces may stand one behind the other, and
-    the same bytes give the same piece."""
+    """Bytes compressed by the suffix of the name. Compressed pieces may be concatenated, and the
+    same bytes give the same piece."""
     if name.endswith(".gz"):
         return gzip.compress(data, 6, mtime=0)
     if name.endswith(".zst"):

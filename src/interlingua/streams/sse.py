@@ -32,11 +32,11 @@ class Decoder:
         """Whether the stream has ended in the middle of a line."""
         self._head = "data: "
         self._name: str | None = None
-        """The beginnings of the last events that came one by one, and their names."""
+        """The beginnings of the last single events, and their names."""
 
     def head_of(self, name: str | None) -> str | None:
-        """How the next event begins if it is called like the last, which was called `name`; None in
-        the middle of an event, or where the last ones came together."""
+        """The beginning of the next event if it has the same name as the last one, `name`; None
+        inside an event, or if the last ones arrived together."""
         return self._head if self._is_between and self._name == name else None
 
     def feed(self, data: bytes) -> list[Frame]:

@@ -235,8 +235,8 @@ class Batch:
         return self.results
 
     async def each(self) -> AsyncGenerator[ToolResultBlock, None]:
-        """Run all calls, and give each result when it is there. Leaving the iteration stops what
-        still runs."""
+        """Runs all calls, and yields each result when it is ready. Leaving the iteration stops the
+        others."""
         self._start()
         waiting = set(self._tasks)
         try:
@@ -339,7 +339,7 @@ class Batch:
             raise CallError(f"{call.name} did not run: {refused}", "permission_denied") from None
 
     def _checked(self, call: ToolUseBlock, found: RegisteredTool, trace: CallTrace) -> Any:
-        """A copy of the input, if it fits. Repaired input may differ from what the model meant,
+        """A copy of the input, if it is valid. Repaired input may differ from what the model meant,
         and is not used."""
         problems: list[tuple[str, str]] = []
         text = call.raw_arguments if call.call_type != "custom" else None

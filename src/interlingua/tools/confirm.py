@@ -42,7 +42,7 @@ class Confirmation:
         self._answer: asyncio.Future[bool] = self._loop.create_future()
 
     def answer(self, approved: bool) -> None:
-        """Say yes (True) or no (anything else). An answer after the first changes nothing."""
+        """Answers yes (True) or no (anything else). Later answers have no effect."""
         try:
             self._loop.call_soon_threadsafe(self._settle, approved is True)
         except RuntimeError:  # the loop has ended, and with it the question

@@ -153,7 +153,7 @@ def _effects(value: SideEffects | str) -> SideEffects:
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Those that a model gives."""
+    """The parameters that the model fills in."""
     name = getattr(function, "__name__", "a tool")
     found = []
     for each in inspect.signature(function).parameters.values():
@@ -165,7 +165,7 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _run_parameter(function: Callable[..., Any]) -> str | None:
-    """The parameter that is given the run, if there is one."""
+    """The parameter that receives the run, if there is one."""
     return next((name for name, kind in _hints(function).items() if kind is ToolRun), None)
 
 
@@ -190,8 +190,7 @@ def _shape(function: Callable[..., Any]) -> type[msgspec.Struct]:
 
 
 def _default(parameter: inspect.Parameter) -> Any:
-    """The default as it is: msgspec refuses those that can be changed, unless a function gives
-    them."""
+    """The default value; msgspec accepts mutable defaults only from a factory."""
     value = parameter.default
     if isinstance(value, (list, dict, set)):
         return msgspec.field(default_factory=lambda: value)
@@ -228,7 +227,7 @@ def _description_of(kind: Any) -> str | None:
 
 
 def _schema_of(kind: Any) -> dict[str, Any]:
-    """For types that msgspec does not know: pydantic's."""
+    """The schema of types that msgspec does not support, from pydantic."""
     if hasattr(kind, "model_json_schema"):
         return adapt_schema(kind.__name__, kind.model_json_schema())[
             0
@@ -270,7 +269,7 @@ def _docstring(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _parameter_line(line: str, current: str | None, found: dict[str, str]) -> str | None:
-    """One line of a list of parameters: the beginning of one, or more words on the last."""
+    """One line of a parameter list: the start of a parameter, or more text of the last one."""
     bare = line.strip()
     begun = _GOOGLE.match(bare)
     indent = len(line) - len(line.lstrip())

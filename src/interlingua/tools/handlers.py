@@ -67,7 +67,7 @@ def handler_problem(handler: object) -> str | None:
 
 
 def takes_run(handler: Handler) -> bool:
-    """Whether a handler wants to know about its run."""
+    """Whether a handler has a parameter for its run."""
     return _arguments(handler) == 2
 
 
@@ -80,8 +80,8 @@ def is_async(handler: Handler) -> bool:
 
 
 def _arguments(handler: Handler) -> int:
-    """With how many of (input, run) it can be called: 2, 1, or 0 for neither. A second parameter
-    that has a default is the handler's own business."""
+    """How many of (input, run) to pass: 2, 1 or 0. A second parameter with a default is not
+    used."""
     try:
         signature = inspect.signature(handler)
     except (TypeError, ValueError):  # some built-in functions have none
@@ -209,7 +209,7 @@ class Threads:
         return len(self._left)
 
     def start(self, work: Callable[[], Any], name: str) -> asyncio.Future[Any]:
-        """Run `work` in a thread; the future's result is what it gives or raises."""
+        """Runs `work` in a thread; the future has its result or exception."""
         if self.left >= self.most_left:
             raise ThreadsLeftError(
                 f"{self.left} earlier calls are still running although they were stopped"
@@ -293,7 +293,7 @@ async def _end(task: asyncio.Future[Any], tell: Callable[[], None] | None) -> No
 
 
 def _look_away(task: asyncio.Future[Any]) -> None:
-    """Retrieves an exception that is not needed, so that asyncio does not log it."""
+    """Retrieves an unneeded exception, so that asyncio does not log it."""
     if not task.cancelled():
         task.exception()
 

@@ -67,7 +67,7 @@ class Offer:
         )
 
     def register(self, registry: ToolRegistry) -> bool:
-        """Make the registry have what the server offers now; whether that was a change."""
+        """Updates the registry to what the server offers now; returns whether it changed."""
         if self.link.state == "starting":
             return False
         self._refused, changed = {}, False

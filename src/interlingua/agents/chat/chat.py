@@ -115,7 +115,7 @@ class AsyncChat:
         self._workers += 1
 
     def require_budget(self) -> None:
-        """Raise where no more may be spent, before each request."""
+        """Raises if the budget is spent; called before each request."""
 
     async def say(
         self,
@@ -420,8 +420,7 @@ class Chat:
 
 
 def _parties(session: Any, client: Any, settings: dict[str, Any]) -> tuple[Session, Client]:
-    """The session and the client of a chat, in either order; made anew where a name stands for
-    them, or nothing."""
+    """The session and the client of a chat, in either order; created for a name or None."""
     from interlingua.client.sync import Client
 
     if isinstance(session, Client):
@@ -527,7 +526,7 @@ _IDS = Ulids()
 
 
 class Member(NamedTuple):
-    """A session of a family, and how deep it stands in the tree."""
+    """A session in a tree of forks, with its depth."""
 
     row: SessionRow
     depth: int

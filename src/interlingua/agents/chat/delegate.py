@@ -83,7 +83,7 @@ class BudgetError(InterlinguaError):
 
 @dataclass(frozen=True)
 class Delegation:
-    """What planners may hand to workers. A call may ask for less than these limits, never more."""
+    """Limits of delegated work. A call may ask for less, never more."""
 
     model: str | None = None
     """The worker's model where the call names none; None: that of the planner's turn."""
@@ -106,7 +106,7 @@ class Delegation:
         registry.has_functions = True
 
     async def __call__(self, input: dict[str, Any], run: ToolRun) -> str:
-        """Run a worker to its end. What ends it before that is the error of the call."""
+        """Runs a worker to its end. A failure becomes the error of the call."""
         planner = run.caller
         if not isinstance(planner, AsyncChat) or planner.dispatcher is None or planner.turn is None:
             raise DelegateError("only a model in a chat or an agent can delegate")
@@ -129,8 +129,8 @@ class Delegation:
         return model
 
     def _client(self, planner: AsyncChat, requested: str | None) -> AsyncClient:
-        """The planner's client. A gateway's client asks by the route that the call names, unless
-        only models may be named."""
+        """The planner's client. In a gateway, a client for the route that the call names, unless
+        only models are allowed."""
         for_worker = getattr(planner.client, "for_worker", None)
         if for_worker is None or requested is None:
             return planner.client

@@ -107,7 +107,7 @@ def _ending(path: str) -> str:
 
 
 MOST_CHARACTERS = 100_000
-"""Of a file in one result."""
+"""The most characters of a file in one result."""
 MOST_NAMES = 1_000
 _MOST_LOOKED_AT = 100_000
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -247,7 +247,7 @@ def write_file(input: dict[str, Any], run: ToolRun) -> str:
 
 
 def _write(workspace: Workspace, names: list[str], data: bytes, shown: str) -> None:
-    """Under another name first, then in its place, so that half a file is never there."""
+    """Writes to a temporary name and renames it, so that no partial file is ever visible."""
     if not _STEPWISE:
         raise WorkspaceError(shown, "this system cannot write without following links", "link")
     folder = workspace.open_root()

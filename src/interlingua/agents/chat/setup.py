@@ -47,7 +47,7 @@ FIRST = ("sonnet", "gpt", "gemini", "mistral-medium", "grok", "deepseek", "gpt-o
 
 
 Routes = Callable[[str], str | None]
-"""The model that a name of the gateway's settings stands for."""
+"""Returns the model for a name in the gateway's settings."""
 
 
 class OwnRegistry(OpenRegistry):
@@ -95,7 +95,7 @@ class Setup:
         routed: Callable[[AsyncClient], AsyncClient] = lambda client: client,
     ) -> None:
         """`known`, `routes`, `route_names` and `default` are those of the gateway's settings, if
-        there are any; `routed` gives a client that asks all of a route's pool and fallbacks."""
+        there are any; `routed` returns a client that uses all of a route's pool and fallbacks."""
         self.environ = os.environ if environ is None else environ
         self.prices = prices
         self._default = default
@@ -152,7 +152,7 @@ class Setup:
         return None
 
     def usable(self) -> list[str]:
-        """Models that are usable now; the user's own servers are asked for their lists."""
+        """The usable models; the user's own servers are asked for their lists."""
         return of_reachable(self.reached(), known_models())
 
     def reached(self) -> Reached:
@@ -212,12 +212,12 @@ _NO_KEY = "none-yet"
 _SHORTEST = 6
 """A secret of fewer characters is hidden in headers, and not looked for in text."""
 _TELLING = ("auth", "cookie", "key", "password", "secret", "token")
-"""Words in header names whose values are hidden."""
+"""Parts of header names whose values are hidden."""
 _ADDRESS = "http://127.0.0.1"
 
 
 class DryRequest(NamedTuple):
-    """A request with its secrets masked. `notes` are what will be different when it is sent."""
+    """A request with its secrets masked. `notes` list what would be different if it were sent."""
 
     method: str
     url: str

@@ -107,8 +107,8 @@ class AgentBase(Generic[StoreT, SessionT]):
     def queue_message(
         self, message: UserContent | MessageLike, id: str | None = None
     ) -> Effects[str]:
-        """Put a message behind those that wait; the run under way, or the next one, takes it up.
-        Returns its id; two messages with the same id are one."""
+        """Appends a message to the queue; the current run, or the next one, handles it. Returns its
+        id; a second message with the same id is ignored."""
         return self._core.queue(as_message(message), id)
 
     @Method
@@ -158,9 +158,9 @@ class Agent(AgentBase[Store, Session], Blocking):
         policy: Mapping[str, object] | None = None,
         **known: Any,
     ) -> Self:
-        """A new task in a folder; `ConflictError` where the owner has one there. `known` is what a
-        session takes as well: `router`, `prices`, `options`, … `tools` are Python functions, which
-        run by themselves, `il.ToolDefinition`, or a registry of them."""
+        """Creates a task in a folder; `ConflictError` if the owner has one there. `known` are
+        arguments of a session: `router`, `prices`, `options`, … `tools` are Python functions, which
+        are run automatically, `il.ToolDefinition`, or a registry of them."""
         setting = setting_of(tools=tools, **known)
         effects = _core.create(setting, cwd, owner, model, name, web_search, policy)
         return cls(store, run(store, effects))
@@ -178,10 +178,10 @@ class Agent(AgentBase[Store, Session], Blocking):
         resume: bool = False,
         **more: Any,
     ) -> None:
-        """Work on the waiting messages, one after the other. With `resume`, first continue the last
-        run where it was interrupted. Without a `dispatcher`, Python functions among the tools run
-        without one; `confirm` decides about those with side effects. Ctrl-C stops the run; what has
-        arrived is stored."""
+        """Handles the queued messages, one after the other. With `resume`, first continues an
+        interrupted run. Without a `dispatcher`, Python functions among the tools are still run;
+        `confirm` decides about those with side effects. Ctrl-C stops the run; the part that arrived
+        is stored."""
         agent = AsyncAgent(threaded(self.store), self._core)
         client.work(lambda inner: agent.run(inner, dispatcher, resume=resume, **more))
 
@@ -226,7 +226,7 @@ class AsyncAgent(AgentBase[AsyncStore, AsyncSession], Awaited):
         resume: bool = False,
         **more: Any,
     ) -> None:
-        """See `Agent.run`; cancelling this stops the run and stores what arrived."""
+        """See `Agent.run`; cancelling this stops the run and stores the part that arrived."""
         from interlingua.agents.tasks.core import Heartbeat
         from interlingua.agents.tasks.runner import Runner
 

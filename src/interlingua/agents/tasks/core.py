@@ -205,14 +205,14 @@ class TaskCore:
         yield from self.finish()
 
     def give_up(self) -> Effects[None]:
-        """A new turn begins: what the one before it left open is closed."""
+        """Closes what the previous turn left open, because a new turn begins."""
         history = yield from self.session.load()
         open = open_calls(last_turn(history))
         yield from self._close(open, ABANDONED)
 
     def doubt(self) -> Effects[None]:
-        """The turn goes on: calls that were allowed, and that may have run, do not run again.
-        Those that need approval are asked about again; those that only read run again."""
+        """Continues the turn: approved calls may already have run, and do not run again. Those that
+        need approval ask again; those that only read run again."""
         history = yield from self.session.load()
         open = open_calls(last_turn(history))
         allowed: set[str] = yield lambda store: store.approved(self.id, list(open))
@@ -246,7 +246,7 @@ class TaskCore:
 
 
 def _whole(messages: Sequence[Message]) -> Sequence[Message]:
-    """Those that are as they will stay: up to the first that still arrives."""
+    """Messages that no longer change: up to the first that is still arriving."""
     for number, message in enumerate(messages):
         if message.metadata.status is MessageStatus.PARTIAL:
             return messages[:number]

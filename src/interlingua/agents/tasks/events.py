@@ -125,7 +125,7 @@ def removed(id: str) -> bytes:
 
 
 def dropped(id: str) -> bytes:
-    """It went with a run that was stopped."""
+    """The event for a queued message that a stopped run discarded."""
     return _unqueued(id, "cancelled")
 
 

@@ -104,14 +104,15 @@ class Runner:
         self.lease_until = began + LEASE
 
     async def touch(self) -> None:
-        """Say that the turn under way is, also while nothing of it arrives."""
+        """Renews the lease of the turn, also while nothing arrives."""
         turn = self.chat.turn
         if turn is not None and not turn.ended:
             hold = turn._core.hold(firm=False)
             await self.agent.store.hold_turn(self.id, hold)
 
     def stop(self, stops: int | None = None) -> None:
-        """Stops the run; what arrived is stored. With `stops`, only if it was not stopped since."""
+        """Stops the run; the part that arrived is stored. With `stops`, only if it was not stopped
+        since."""
         if self._work is not None and stops in (None, self.stops):
             self._work.cancel()
 
@@ -121,7 +122,7 @@ class Runner:
         self.stop()
 
     def lose(self) -> None:
-        """The task has been taken over: no more events are written from here."""
+        """Marks the task as taken over: no more events are written from here."""
         self._is_lost = True
         self.leave()
 
@@ -222,7 +223,7 @@ class Runner:
         return await self._begun(lambda: session.begin(message, options=self.options))
 
     async def _begun(self, begin: Callable[[], Awaitable[AsyncTurn]]) -> AsyncTurn:
-        """A turn. Where no model can serve it that takes tools, it goes without."""
+        """A turn. If no model with tools can serve it, it goes without tools."""
         setting = self.core.session.setting
         setting.tools = self._tools
         try:
@@ -258,7 +259,7 @@ class Runner:
     # How it ends
 
     async def _stopped(self, anyway: bool) -> bool:
-        """Whether the run is over; a message that came meanwhile is taken up by another one."""
+        """Whether the run is over; a message that arrived meanwhile is handled by another run."""
         if self._is_lost:
             raise TaskBusyError(self.id)
         store = self.agent.store
@@ -271,7 +272,7 @@ class Runner:
         return False
 
     async def _failed(self, error: BaseException) -> None:
-        """The queue waits: what failed now would fail again with each of its messages."""
+        """Leaves the queue as it is: each of its messages would fail in the same way."""
         if isinstance(error, Exception) and not self._is_lost and self.core.is_ours:
             await run(self.agent.store, self.core.finish(events.failed(*error_words(error))))
 

@@ -103,9 +103,9 @@ _ROOM = 100
 
 
 class Estimator:
-    """Estimates prompts for one model, and remembers what each piece of text came to: a history
-    that grows costs what is new. What is remembered is known by the object that holds it, so that
-    messages may be copied around their texts."""
+    """Estimates prompts for one model, and caches the estimate of each piece of text, so a growing
+    history costs only what is new. The cache is keyed by the identity of the texts, so messages may
+    be copied around them."""
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -127,7 +127,7 @@ class Estimator:
         tools: Iterable[ToolDefinition] = (),
         options: Options | None = None,
     ) -> int:
-        """As `estimate_input_tokens`."""
+        """Like `estimate_input_tokens`."""
         history, instructs, sums = self._last
         if len(messages) < len(history) or not all(map(is_, messages, history)):
             history, instructs, sums = (), False, (0.0, 0)
@@ -291,7 +291,7 @@ def family_of(model: str) -> Family:
 
 @lru_cache(maxsize=512)
 def coefficients_of(model: str) -> dict[str, float]:
-    """The family's, with what this very model is known to add."""
+    """The coefficients of the family, with the known overhead of this model."""
     family = family_of(model)
     own = load().models.get(f"{family.name}/{plain_name(model)}", {})
     return {**family.coefficients, **own}

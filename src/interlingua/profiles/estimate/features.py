@@ -69,7 +69,7 @@ def _kind_of(piece: str) -> str:
 
 
 _USUAL = 6
-"""Words up to so many letters are mostly one token."""
+"""Words of up to this length are mostly one token."""
 
 
 class Pieces(msgspec.Struct):
@@ -77,12 +77,12 @@ class Pieces(msgspec.Struct):
 
     words: int = 0
     tails: int = 0
-    """Letters of words beyond the usual length."""
+    """Letters of words beyond this length."""
     numbers: int = 0
     """Groups of up to three digits."""
     lines: int = 0
     spaces: int = 0
-    """Blanks beyond the one that belongs to the next word."""
+    """Blanks beyond the one before a word."""
     marks: int = 0
     mark_tails: int = 0
     dense: int = 0
@@ -150,8 +150,8 @@ class WeighedPieces(Pieces):
 
 
 class RequestFeatures(msgspec.Struct):
-    """The counts of a request. Text is counted by where it stands, since providers write tools and
-    calls into the prompt in forms of their own."""
+    """The counts of a request. Text is counted by its place, because providers write tools and
+    calls into the prompt in formats of their own."""
 
     text: Pieces = msgspec.field(default_factory=Pieces)
     thinking: Pieces = msgspec.field(default_factory=Pieces)
@@ -171,8 +171,8 @@ class RequestFeatures(msgspec.Struct):
     any_tools: int = 0
     forced: int = 0
     signatures: int = 0
-    """Characters of signatures and sealed thinking, which some providers bill as the thinking they
-    stand for."""
+    """Characters of signatures and encrypted thinking, which some providers bill like the thinking
+    itself."""
     thinks: int = 1
     """Whether the model is to think first; some get an instruction for it in the prompt."""
 
@@ -265,7 +265,7 @@ def _count_tool(counted: RequestFeatures, tool: ToolDefinition) -> None:
 
 
 def _count_schema(counted: RequestFeatures, schema: Any) -> None:
-    """Names, descriptions and choices: what is left of a schema where a provider rewrites it."""
+    """Names, descriptions and choices: the parts of a schema that a provider's own format keeps."""
     if isinstance(schema, list):
         for item in schema:
             _count_schema(counted, item)
