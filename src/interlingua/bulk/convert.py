@@ -1,4 +1,4 @@
-"""One part of a run: its rows converted, those that cannot be read put aside."""
+"""Converts one part of a run; unreadable rows are collected separately."""
 
 from __future__ import annotations
 

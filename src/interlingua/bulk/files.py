@@ -1,4 +1,4 @@
-"""Which files are read, and into which parts they are cut: the same parts every time."""
+"""Finds input files and splits them into parts, always in the same way."""
 
 from __future__ import annotations
 
@@ -66,8 +66,7 @@ def found(names: Iterable[str | os.PathLike[str]], output: Path | None = None) -
 def found_names(
     names: Iterable[str | os.PathLike[str]], output: Path | None = None
 ) -> dict[Path, str]:
-    """The same files, each with the name that it has in an output folder: its path inside the
-    folder that was given."""
+    """The same files, each with its name in an output folder: its path inside the given folder."""
     files: dict[Path, str] = {}
     taken: set[str] = set()
     for name in [os.fspath(name) for name in names]:

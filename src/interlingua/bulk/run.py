@@ -49,7 +49,7 @@ class InputFile(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """All that decides what a run's parts hold: another plan is another run."""
+    """Everything that determines the parts of a run: another plan is another run."""
 
     job: Job
     inputs: list[InputFile]
@@ -123,7 +123,7 @@ class Ledger:
 
     @classmethod
     def clear(cls, folder: Path) -> None:
-        """Delete the files of an earlier run, and nothing else."""
+        """Deletes the files of an earlier run, and no others."""
         plan = folder / FOLDER / "plan.json"
         if plan.exists():
             with suppress(msgspec.DecodeError):
@@ -141,7 +141,7 @@ class Ledger:
         _place(self._own / f"{name}.json", msgspec.json.encode(done))
 
     def finished(self) -> bytes | None:
-        """The summary of a run that came to its end."""
+        """The summary of a finished run."""
         path = self._own / "summary.json"
         return path.read_bytes() if path.exists() else None
 
@@ -270,8 +270,8 @@ def _cores() -> int:
 
 
 def _load(job: Job) -> None:
-    """Load what workers need before they are made, so that they inherit it. Nothing of Arrow: it
-    has threads, which no fork takes along."""
+    """Loads what workers need before they are forked. Nothing of Arrow, whose threads do not
+    survive a fork."""
     import interlingua.adapt.convert  # noqa: F401  # what workers call
     from interlingua.adapt.formats import load
 
@@ -441,7 +441,7 @@ class _BadRowsFile:
 
 
 def _join(files: Iterable[Path], target: _Target, job: Job) -> None:
-    """The parts one behind the other, in a file that is there whole or not at all."""
+    """Joins the parts in one file, which is there complete or not at all."""
     made = target.output.with_name(f".{target.output.name}.making")
     if target.suffix == PARQUET:
         from interlingua.bulk import tables

@@ -87,8 +87,8 @@ def _wires(batch: pa.RecordBatch) -> Iterator[Row]:
 
 
 def _unpadded(value: Any) -> Any:
-    """A row as the object that it was: what other rows have and this one has not is a null in a
-    table, and nothing in the object."""
+    """A row as the original object: nulls that are only padding for keys of other rows are
+    removed."""
     if isinstance(value, dict):
         return {key: _unpadded(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):

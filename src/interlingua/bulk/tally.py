@@ -9,8 +9,8 @@ from interlingua.model.losses import Loss
 
 SHOWN = 12
 MOST = 1000
-"""The most kinds of losses that are counted separately, so that texts that are never the same fill
-no memory."""
+"""The most kinds of losses that are counted separately, so that unique texts do not fill the
+memory."""
 OTHERS = "others"
 _NUMBER = re.compile(r"\[\d+\]")
 
@@ -18,7 +18,7 @@ Tally = dict[str, int]
 
 
 def add(tally: Tally, losses: Iterable[Loss]) -> None:
-    """Count losses; those that differ in the number of a message alone are one kind."""
+    """Counts losses; those that differ only in the number of a message are one kind."""
     for loss in losses:
         count(tally, pattern(str(loss)))
 

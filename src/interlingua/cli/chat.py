@@ -201,7 +201,7 @@ class Talk:
         self.setup = setup
         self.store = store
         self.where = where
-        """The store as people know it."""
+        """The store's name for people."""
         self.client = client
         self.shape = shape
         self.options = Options(
@@ -292,8 +292,8 @@ class Talk:
         self.session._core.row = changed
 
     def say(self, message: Message | None) -> AsyncGenerator[ChatEvent, None]:
-        """One turn, or with None the last one again; if its model was named by a route, the pool
-        and the fallbacks of the route are asked."""
+        """One turn, or with None the last one again. If its model was named by a route, the route's
+        pool and fallbacks are used."""
         routed: Any = self.client
         is_routed = hasattr(routed, "meter") and self.model not in self.dialects
         if is_routed and (message is not None or routed.meter.route_name is None):
@@ -398,8 +398,8 @@ def own_setup() -> Setup:
 
 
 def _routed(settings: Settings, client: AsyncClient) -> AsyncClient:
-    """A client that asks by the routes of the gateway's settings. Without the extra `gateway`, a
-    route is its first model."""
+    """A client that uses the routes of the gateway's settings. Without the extra `gateway`, a route
+    is its first model."""
     if not settings.routes and not any(each.keys for each in settings.providers.values()):
         return client
     try:

@@ -122,7 +122,7 @@ def show_history(messages: Sequence[Message]) -> None:
 
 
 async def show_tree(talk: Talk, members: Sequence[Member]) -> None:
-    """Sessions under those they were forked from, each with its last words."""
+    """Sessions as a tree of forks, each with its last words."""
     for row, depth in members[:MOST_IN_TREE]:
         mark = "*" if row.id == talk.session.id else " "
         last = await talk.store.tail(row.id, 1)
@@ -136,7 +136,7 @@ async def show_tree(talk: Talk, members: Sequence[Member]) -> None:
 
 
 def show_tools(talk: Talk) -> None:
-    """The tools, what each may do, and the servers they come from."""
+    """The tools, their permissions, and their servers."""
     assert talk.tools is not None
     rows = [
         [tool.name, tool.side_effects.value if tool.side_effects else "?", tool.description or ""]
@@ -417,7 +417,7 @@ def _matters(plan: SwapPlan) -> bool:
 
 
 def _option(words: list[str], name: str) -> str | None:
-    """Take an option with its value out of the words."""
+    """Removes an option and its value from the words."""
     if name not in words:
         return None
     at = words.index(name)
@@ -442,7 +442,7 @@ BY_ENDING = {
     ".json": "canonical",
 }
 ENDINGS = ("html", "json", "md")
-"""Formats that may be named by one word; the file then has the session's name."""
+"""Formats that a single word can name; the file then has the session's name."""
 LONGEST_FILE = 40
 
 

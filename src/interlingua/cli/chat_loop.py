@@ -48,7 +48,7 @@ FAILED, STOPPED = 1, 130
 
 
 class Question(NamedTuple):
-    """A question: words, files that were named, and the text of a pipe."""
+    """A question: its words, attached files, and piped text."""
 
     words: str = ""
     files: tuple[str, ...] = ()
@@ -59,8 +59,8 @@ class Question(NamedTuple):
         return not self.words.strip() and not self.piped.strip() and not self.files
 
     def message(self) -> Message:
-        """Files first, then the words, then the pipe: so that `@model` leads the words, and not
-        what happens to be piped."""
+        """Files first, then the words, then the piped text, so that `@model` is only recognised in
+        the words."""
         texts = [text for text in (self.words, self.piped) if text]
         blocks: list[UserBlock] = [*attached(self.files), *[TextBlock(text) for text in texts]]
         return Message.user(blocks)
@@ -147,8 +147,8 @@ def _checked(talk: Talk, screen: Screen) -> int:
 
 
 def _consent(question: Confirmation) -> bool:
-    """Asks on the terminal, even if the question came through a pipe; without a terminal the answer
-    is no."""
+    """Asks on the terminal, even if the question came through a pipe; without a terminal, the
+    answer is no."""
     try:
         with open("/dev/tty", "r+", encoding="utf-8", buffering=1) as terminal:
             terminal.write(f"{question_text(question)} [y/N] ")
@@ -194,8 +194,8 @@ async def show_request(question: Question, chat_options: ChatOptions, as_json: b
 
 
 async def shown_turn(talk: Talk, screen: Screen, parts: AsyncGenerator[ChatEvent, None]) -> bool:
-    """Show a turn; False if the user stopped it. What fails is raised after what arrived was
-    shown, and the turn is over either way."""
+    """Shows a turn; False if the user stopped it. Errors are raised after showing what had arrived;
+    the turn ends either way."""
     task = asyncio.ensure_future(_shown(talk, screen, parts))
     try:
         with on_interrupt(task.cancel):
@@ -224,7 +224,7 @@ async def _shown(talk: Talk, screen: Screen, parts: AsyncGenerator[ChatEvent, No
 
 
 def _tell_model(screen: Screen, meant: str, decision: Any) -> None:
-    """Show who answers if it is not the intended model."""
+    """Shows which model answers if it is not the intended one."""
     winner = decision.winner
     if winner is None or winner.candidate_model == meant:
         return
@@ -319,7 +319,7 @@ class ChatLoop:
             await self._recall()
 
     async def _recall(self) -> None:
-        """The last words of a session that goes on, and whether something is missing."""
+        """The last words of a resumed session, and whether something is missing."""
         messages = await self.talk.session.tail(6)
         for message in messages[-2:]:
             if message.role in (Role.USER, Role.ASSISTANT):

@@ -209,7 +209,7 @@ class Flow:
 
 
 def _blocks(tokens: list[Token]) -> list[list[Token]]:
-    """The tokens of each block that stands by itself."""
+    """The tokens of each top-level block."""
     blocks: list[list[Token]] = []
     for token in tokens:
         if token.level == 0 and token.nesting >= 0:

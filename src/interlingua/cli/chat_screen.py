@@ -51,7 +51,7 @@ DIM, BOLD, RED, YELLOW, CYAN, GREEN = "2", "1", "31", "33", "36", "32"
 WIDTH = 100
 """Columns of the one line for a call, a result or a loss, unless the terminal is narrower."""
 _JOINERS = "\u200c\u200d"
-"""Invisible, and part of words and emoji: they neither move nor turn anything."""
+"""Invisible parts of words and emoji, which do not move the cursor or change direction."""
 _ENDINGS = {
     StopReason.MAX_TOKENS: "the answer was cut at the limit of tokens",
     StopReason.CONTENT_FILTER: "the provider's filter ended the answer",
@@ -76,7 +76,8 @@ def one_line(text: str, width: int = WIDTH) -> str:
 
 
 class Screen:
-    """Shows a turn. `answer` false shows no text of the answer: it comes as JSON."""
+    """Shows a turn. With `answer` false, it shows no text of the answer, which is printed as
+    JSON."""
 
     def __init__(
         self,
@@ -98,7 +99,7 @@ class Screen:
         """Whether the last line of the answer has not ended."""
         self._err_open = False
         self._flow: Flow | None = None
-        """The answer on a terminal, while it comes."""
+        """The answer on a terminal, while it arrives."""
         self._words: Words | None = None
         """The status shown beside the spinner."""
         self._part = ""
@@ -112,21 +113,21 @@ class Screen:
     # Lines
 
     def line(self, text: str = "", *styles: str, part: str = "line", hang: int = 0) -> None:
-        """A line of the program, beside the answer. Lines of one `part` are kept together. Text
-        that does not fit continues on the next line, `hang` columns further right."""
+        """Prints a line of the program, outside the answer. Lines of one `part` are grouped. Long
+        text continues on the next line, indented by `hang` columns."""
         self._begin(part)
         if self.err.isatty():
             text = filled(text, self._width(), hang)
         self._write(self.err, self.styled(text, *styles) + "\n")
 
     def room(self, written: bool = False) -> None:
-        """Puts an empty line before the next output, if there is none. `written`: a line was
-        written by other code."""
+        """Prints an empty line before the next output, if there is none. `written`: another part of
+        the program has printed a line."""
         self._part = "else" if written else self._part
         self._begin("")
 
     def _begin(self, part: str) -> None:
-        """From here on a part of this kind; in a terminal with room before it."""
+        """Starts a part of this kind; on a terminal, after an empty line."""
         self.fresh()
         if self._part and part != self._part and self.err.isatty():
             self._write(self.err, "\n")
@@ -146,8 +147,8 @@ class Screen:
         self.line(one_line(text, 8 * WIDTH), RED)
 
     def fresh(self) -> None:
-        """Ends a line that is still open, so that the next output begins one. In a pipe the answer
-        stands alone."""
+        """Ends an open line, so that the next output starts a new one. In a pipe, only the answer
+        is printed."""
         if self._words is not None:
             self._write(self.err, self._words.end() + self._code("0"))
             self._words = None
@@ -225,7 +226,7 @@ class Screen:
             self._beside(text, DIM, "thought")
 
     def _beside(self, text: str, style: str, part: str = "refusal") -> None:
-        """Text that comes in pieces, and is not the answer's."""
+        """Streamed text that is not part of the answer."""
         if not text:
             return
         if self._part != part:
@@ -341,7 +342,7 @@ _PIECES = re.compile(r"\n|[^\S\n]+|\S+")
 
 
 class Words:
-    """Returns the part of the text so far that may be written. The last word waits for its end."""
+    """Splits text into complete words: the last word waits for its end."""
 
     def __init__(self, width: int) -> None:
         self._width = width
@@ -364,7 +365,7 @@ class Words:
         return word
 
     def end(self) -> str:
-        """The last word."""
+        """The remaining word."""
         space, word, self._space, self._word = self._space, self._word, "", ""
         if not word:
             self._space = space
@@ -377,8 +378,7 @@ class Words:
 
 
 def filled(text: str, width: int, hang: int = 0) -> str:
-    """A line in as many as it takes, of which the others begin where the first does, or further to
-    the right."""
+    """Wraps a line; continuation lines have its indentation, or more."""
     if len(text) <= width:
         return text
     start = max(len(text) - len(text.lstrip(" ")), hang)

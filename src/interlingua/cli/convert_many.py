@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 
 BATCH = 1024 * 1024
-"""Bytes that travel to a worker at once, at the least; a longer line travels alone."""
+"""The minimum size of a batch for a worker; a longer line is a batch of its own."""
 AHEAD = 2
-"""Batches per worker that are under way at a time: this, and no more, is in memory."""
+"""Batches per worker that are under way, and in memory, at a time."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -146,7 +146,7 @@ def _leave_ctrl_c() -> None:
 
 
 def _prepare(job: LinesJob) -> None:
-    """Load what workers need before they are made, so that they inherit it."""
+    """Loads what workers need before they are forked."""
     import interlingua.adapt.convert  # noqa: F401  # what workers call
     from interlingua.adapt.formats import load
 
@@ -170,7 +170,7 @@ def _fetched(done: BatchResult, desk: int | None) -> BatchResult:
 
 
 def batches(file: IO[bytes]) -> Iterator[Batch]:
-    """Lines together until they are worth a journey."""
+    """Groups lines into batches."""
     while data := file.read(BATCH):
         if not data.endswith(b"\n"):
             data += file.readline()
@@ -189,7 +189,8 @@ def stretches(file: IO[bytes], path: str) -> Iterator[Batch]:
 
 
 def convert_batch(batch: Batch, job: LinesJob, desk: int | None = None) -> BatchResult:
-    """All lines of a batch; blank lines give nothing. The output goes to the desk, if any."""
+    """Converts all lines of a batch; blank lines are skipped. The output is written to the shared
+    memory, if any."""
     failed: list[tuple[int, str]] = []
     lost: list[tuple[int, bytes]] = []
     tally: Tally = {}
@@ -536,7 +537,7 @@ def request_of(
     profile: Profile | None = None,
     instructions: Instructions = "place",
 ) -> Written:
-    """The request that continues a session, with all that it leaves out in the report."""
+    """The request that continues a session; the report lists what it leaves out."""
     from interlingua.transcripts.files import LineSource
 
     last = transcript.models[-1] if transcript.models else None

@@ -164,7 +164,7 @@ def _add_requests(
     unknown: Counter[str | None],
     bills: Bills,
 ) -> None:
-    """What clients of the gateway spent."""
+    """Adds the spending of the gateway's clients."""
     kind = "day" if key == "session" else key
     kinds = dict.fromkeys((kind, "model", BILLED, REPORTED))
     rows = store.request_costs(tuple(kinds), since, until)
@@ -219,7 +219,7 @@ class Bills:
         self._sums[model] = total(before[0], ours), total(before[1], theirs)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Of models whose provider reports a cost that differs by more than 2 %."""
+        """Models whose provider reports a cost that differs by more than 2 %."""
         return [
             {"model": model, "cost_usd": ours, "reported_usd": theirs}
             for model, (ours, theirs) in self._sums.items()
@@ -259,7 +259,7 @@ def _whole(groups: Iterable[SpendGroup]) -> SpendGroup:
 
 
 def _spend_dict(spent: SpendGroup) -> dict[str, Any]:
-    """`cost_usd` is a string, so that no digit is lost; null where no cost at all is known."""
+    """`cost_usd` is a string, to keep all digits; null if no cost is known."""
     return {
         "cost_usd": _known(spent),
         "messages": spent.messages,
@@ -300,7 +300,7 @@ def _show(
 
 
 class _Cost(NamedTuple):
-    """How costs are written so that their points are in one line."""
+    """Formats costs with their decimal points aligned."""
 
     places: int
     has_unknown: bool
@@ -396,8 +396,8 @@ def agent_answers(
 
 
 def _marks(format: str, answer: Answer | Message) -> list[tuple[object, ...]]:
-    """What an answer has in common with its copies: its id in the same format; in any format the
-    moment, to the millisecond, and its tokens."""
+    """Marks that copies of an answer share: its id in the same format; in any format its time, to
+    the millisecond, and its tokens."""
     if isinstance(answer, Message):
         id, usage = name_of(answer), answer.metadata.usage or Usage()
     else:
@@ -425,8 +425,8 @@ def _is_within(time: datetime | None, since: datetime | None, until: datetime | 
 
 @dataclass(slots=True)
 class Change:
-    """What changes for one model. Messages that had no cost before are apart: no cost is not zero,
-    so for them there is no difference."""
+    """The changes of one model. Messages without a cost before are separate: no cost is not zero,
+    so they have no difference."""
 
     messages: int = 0
     old: Decimal = Decimal(0)
@@ -467,7 +467,7 @@ class Change:
 
 
 class Result:
-    """What a walk through history found."""
+    """The result of recomputing the costs of all messages."""
 
     def __init__(self) -> None:
         self.changes: dict[str, Change] = {}

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from interlingua.transcripts.transcript import Transcript
 
 RESPONSES = ("openai:", "azure:")
-"""Providers with two formats, of which the one that loses less is used."""
+"""Providers with two formats; the one with fewer losses is used."""
 LOSSES = 5
 """Kinds of losses that are shown."""
 
@@ -82,7 +82,7 @@ def selected(
 
 
 def _in_folder(folder: Path, formats: tuple[str, ...], skipped: list[Skipped]) -> list[Found]:
-    """The sessions of agents whose home this is, else all files in it that are sessions."""
+    """The sessions of agents in this home folder; otherwise all session files in it."""
     found = sessions.here(folder, formats, skipped)[::-1]
     if found:
         return found
@@ -130,7 +130,7 @@ def models_named(texts: Iterable[str], table: PriceTable) -> list[str]:
 
 
 class Move:
-    """Replays sessions on other models, and finds out what the move would lose."""
+    """Replays sessions on other models, and collects the losses of the move."""
 
     def __init__(self, models: list[str], table: PriceTable) -> None:
         self.costs = Elsewhere(models, table)
@@ -154,7 +154,7 @@ class Move:
 
 
 def _losses(messages: tuple[Message, ...], model: str) -> Iterator[str]:
-    """The reasons of what this history would lose there, each as often as it occurs."""
+    """The reasons of what this history would lose there, each with its count."""
     from interlingua.adapt.convert import plan
 
     try:
@@ -204,7 +204,7 @@ def _transcripts(
 
 
 def move_dict(move: Move) -> dict[str, Any]:
-    """Costs are strings, so that no digit is lost; null without a known cost."""
+    """Costs are strings, to keep all digits; null without a known cost."""
     costs = move.costs
     return {
         "sessions": move.sessions,
@@ -240,7 +240,7 @@ def _spending_dict(spent: Spending) -> dict[str, Any]:
 
 
 def notes(move: Move) -> Iterator[str]:
-    """What the figures rest on, and what the files lack."""
+    """The assumptions behind the figures, and what the files lack."""
     costs = move.costs
     requests = costs.recorded.requests
     lacking = [
@@ -358,7 +358,7 @@ def _show_losses(move: Move) -> None:
 
 
 def _say_indented(text: str, before: str, style: str = "") -> None:
-    """A line of a list; on a terminal what does not fit goes on below its beginning."""
+    """Prints a line of a list; on a terminal, it is wrapped with indentation."""
     if not on_terminal():
         say(before + cell(text), style)
         return

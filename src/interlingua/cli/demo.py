@@ -33,7 +33,7 @@ ASKED: dict[str, str] = {
     "bedrock": "bedrock:amazon.nova-pro-v1:0",
     "openrouter": "openrouter:openai/gpt-5",
 }
-"""Which model each dialect is shown with; of one that is not here, none is named."""
+"""The model for the demonstration of each dialect; dialects without one get no model."""
 
 
 def example() -> list[Message]:
@@ -179,7 +179,7 @@ def schema_command(type: str) -> None:
 
 
 def tell_formats() -> None:
-    """Every format that `convert` takes, with what can be read and written of it."""
+    """Prints every format that `convert` accepts, and whether it can be read and written."""
     from interlingua.adapt.formats import CANONICAL, names
     from interlingua.adapt.presets import PRESETS
 

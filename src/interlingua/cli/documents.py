@@ -182,8 +182,8 @@ class _Open:
 
 
 def lines_of(data: bytes, places: Sequence[Place]) -> list[int | None]:
-    """The line of each place, counted from one; of a place that is missing, the line of what
-    should hold it. None where the JSON is too large."""
+    """The line of each place, counted from one; for a missing place, the line of its parent. None
+    if the JSON is too large."""
     if len(data) > MOST_BYTES:
         return [None] * len(places)
     root = _Branch()
@@ -240,7 +240,7 @@ def _step(token: bytes, number: int | None) -> str:
 
 
 def with_lines(places: Sequence[str], name: str, body: Body) -> tuple[str, ...]:
-    """Places as `request.json:4 $.seed`; a record of many has the line that it is on."""
+    """Places as `request.json:4 $.seed`; for JSON Lines, with the line of the record."""
     found: Sequence[int | None] = [body.line] * len(places)
     if body.line is None:
         found = lines_of(body.data, [steps(place) for place in places])
@@ -270,7 +270,7 @@ def odd_lines(violations: Sequence[Violation], name: str, body: Body, source: So
 
 
 def _upwards(path: str) -> list[str]:
-    """A path, its block and its message: what a message cannot be without has no own place."""
+    """A path, its block and its message: a missing field has no place of its own."""
     found = _BLOCK.match(path)
     return [path] if found is None else [path, found[0], found[1]]
 

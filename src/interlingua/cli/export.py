@@ -84,8 +84,8 @@ class Hiding:
         self.findings: list[Finding] = []
 
     def transcript(self, transcript: Transcript, keep_folder: bool = False) -> Transcript:
-        """A session with its branches and helpers. It differs from its source, so that it is
-        written anew; a tool that resumes it needs the folder unchanged."""
+        """A session with its branches and sub-agents. It is written anew, because it differs from
+        its source; a tool that resumes it needs the folder unchanged."""
         redactor = Redactor(self.rules)
         for each in _all(transcript):
             redactor.learn([list(_redacted_messages(each)), each.title, each.folder])
@@ -271,8 +271,8 @@ def _writer(path: str | None) -> Iterator[Callable[[bytes], object] | None]:
 
 
 class _Place(NamedTuple):
-    """Where sessions go: a file or folder, whether there is one session alone, and what takes the
-    bytes of those that go into one file."""
+    """The target of an export: a file or folder, whether it is a single session, and the writer for
+    sessions in one file."""
 
     output: Path | None
     single: bool
@@ -311,8 +311,8 @@ def targets() -> list[str]:
 
 
 class ExportOptions(NamedTuple):
-    """How sessions are to be written: the format, which model goes on, with events or not, and
-    what takes secrets out."""
+    """How to write sessions: the format, the model that continues, whether with events, and the
+    redaction."""
 
     target: str
     model: str | None = None
@@ -349,7 +349,7 @@ def _messages(
 
 
 def _all_messages(store: Store, row: SessionRow, report: Report) -> Iterator[Message]:
-    """Those that a newer version wrote with a role of its own are a loss."""
+    """All messages; those with an unknown role of a newer version are reported as losses."""
     count = 0
     for message in all_messages(store, row):
         count += 1

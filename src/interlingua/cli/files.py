@@ -91,7 +91,7 @@ class Input:
         return self._head
 
     def _more(self) -> None:
-        """Reads more: what there is now, and much more if much was read already."""
+        """Reads more: what is available now, and more if much was already read."""
         chunk = self._file.read1(max(CHUNK, len(self._head)))  # type: ignore[attr-defined]  # buffered
         self._head += chunk
         self._is_whole = not chunk
@@ -270,8 +270,8 @@ def _parsed(data: bytes) -> Any:
 
 
 def _is_frame(line: bytes) -> bool:
-    """Whether a line is a piece of an answer: Ollama streams lines, and so do those who keep each
-    event of a stream as a line."""
+    """Whether a line is a chunk of a stream: Ollama streams lines, and some tools store each event
+    of a stream as a line."""
     value = _parsed(line)
     if not isinstance(value, dict):
         return False
@@ -289,8 +289,8 @@ Put = Callable[[bytes | memoryview], object]
 
 @contextmanager
 def written(file: str | None) -> Iterator[Put]:
-    """What takes the data. A file is written beside its place first: one that was there stays as
-    it is until all is done, so that it may be the input, too."""
+    """Returns a writer. A file is first written under a temporary name, so it may also be the
+    input."""
     if file is None or file == STDOUT:
         yield put
         return

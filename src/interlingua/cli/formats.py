@@ -35,7 +35,7 @@ def required(name: str, option: str) -> None:
 
 
 def _as_model(name: str) -> str | None:
-    """What to use instead of a model as the format; None if there is no such model."""
+    """The options to use for a model that was given as a format; None if there is no such model."""
     from interlingua.profiles.resolving import resolve
     from interlingua.providers.profiles import lookup_here
 
@@ -73,7 +73,7 @@ def kind_of(data: bytes, source: str) -> str:
 
 
 class Flaw(NamedTuple):
-    """What is wrong with text that is not JSON, and where, as editors count."""
+    """An error in text that is not JSON, with its place as editors count."""
 
     line: int
     column: int

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 ROWS = ("openai-finetune", "hf-messages")
-"""Rows of chat requests: without a word, they are taken for these."""
+"""Formats with rows of chat requests; ambiguous rows are read as these."""
 
 
 @click.command(
@@ -225,7 +225,7 @@ class ImportedTranscript(NamedTuple):
     known: list[str]
     """The sessions that were in the store already."""
     grown: int
-    """How many of these got new messages."""
+    """The number of these with new messages."""
     main: str
     """The session of the active branch."""
 
@@ -344,7 +344,7 @@ class _TranscriptImport:
     def _continued(
         self, transcript: Transcript, messages: Sequence[Message]
     ) -> _StoredBranch | None:
-        """The stored session that begins with these messages or is their beginning, with the
+        """The stored session that begins with these messages, or is their beginning, with the
         missing ones added; None if there is none."""
         rows = self._there.of(transcript)
         prints = fingerprints(messages) if rows else []
@@ -420,7 +420,7 @@ class _TranscriptImport:
 
 
 def _call_ids(messages: Sequence[Message], stored: Sequence[Message]) -> dict[str, str]:
-    """The ids of the calls in stored messages, by those that they had."""
+    """The ids of the calls in stored messages, by their original ids."""
     return {
         call.id: there.id
         for message, copy in zip(messages, stored, strict=False)
@@ -546,7 +546,7 @@ class SessionImporter:
         self._prices: Pricing | None = None
 
     def take(self, found: Found | None) -> str | None:
-        """Takes one of them; returns the error of it, or of the session that it ends."""
+        """Takes one item; returns its error, or that of the session that it ends."""
         ended = self.finish() if isinstance(found, SessionLine | Exchange) else None
         failed = self._tried(lambda: self._take(found))
         return "; ".join(problem for problem in (ended, failed) if problem) or None
@@ -641,7 +641,7 @@ class SessionImporter:
             self._write(arrival)
 
     def _without_a_line(self, message: Message) -> _OpenSession:
-        """Messages alone: those that follow each other with the same session's id are one."""
+        """Bare messages: consecutive ones with the same session id form a session."""
         row = self.store.create_session(str(Path.cwd()), name=shown_name([message]))
         names = Names(self._ulids, {})
         return _OpenSession(row.id, message.session_id, {}, names)
@@ -712,7 +712,7 @@ class SessionImporter:
         self._count(request, len(messages))
 
     def _known_exchanges(self) -> Counter[str]:
-        """How often each conversation was imported before; this import does not count."""
+        """How often each conversation was imported before, without this import."""
         if self._exchanges is None:
             policies = [row.routing_policy or {} for row in all_sessions(self.store)]
             ids = [each[IMPORTED]["id"] for each in policies if IMPORTED in each]
@@ -752,7 +752,7 @@ class _OpenSession:
         self.written = 0
 
     def holds(self, message: Message) -> bool:
-        """Whether a message that comes now is one of this session."""
+        """Whether the next message belongs to this session."""
         return message.session_id == self.old_id
 
 
@@ -790,8 +790,8 @@ class Names:
 
 
 def _read_from(message: Message, source: str) -> Message:
-    """Adds the dialect that an assistant's message was read from, so that content that only its
-    issuer can read can go home."""
+    """Records the source dialect of an assistant's message, so that content for its issuer can be
+    written back."""
     if message.role is not Role.ASSISTANT or message.metadata.protocol is not None:
         return message
     return message.replace(metadata=message.metadata.replace(protocol=source))

@@ -93,7 +93,7 @@ def _each(
 
 
 class InspectedConversation(NamedTuple):
-    """A conversation, and the source that it was read from."""
+    """A conversation, with its format and source."""
 
     source: str
     what: str
@@ -101,7 +101,7 @@ class InspectedConversation(NamedTuple):
     line: int | None = None
     file: str | None = None
     odd: tuple[str, ...] = ()
-    """The rules that it breaks, in words."""
+    """The broken rules, as text."""
     size: int = 0
     """Bytes of its file."""
 
@@ -231,7 +231,7 @@ def check_command(files: tuple[str, ...], source: str, kind: str | None, lines: 
 
 
 def _interrupted(what: str, count: int, names: list[str], name: str) -> None:
-    """Says how far the work came, and how to go on with the rest."""
+    """Says how far it got, and how to continue."""
     from interlingua.cli.terminal import complain
 
     some = f"interrupted: {what} {plural(count, 'conversation')}"

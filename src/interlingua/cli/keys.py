@@ -408,7 +408,7 @@ _FIELDS = {
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """The options about a key's terms, under the names of its fields; `none` is None."""
+    """The options about a key's terms, by their field names; `none` becomes None."""
     out: dict[str, Any] = {}
     models, file = options.pop("models", ()), options.pop("config", None)
     if tools := options.pop("tools", ()):
@@ -484,7 +484,7 @@ def _show_token(issued: NewKey, as_json: bool) -> None:
 
 
 def _public(key: KeyRow) -> dict[str, Any]:
-    """A key for machines: all of it but the hash, of which the beginning does."""
+    """A key as JSON: all fields, but only the beginning of the hash."""
     fields: dict[str, Any] = msgspec.to_builtins(key)
     fields.pop("user_caps", None)
     fields.pop("team_caps", None)
@@ -546,7 +546,7 @@ def _row(key: KeyRow, spent: Spent, owners: dict[str | None, str]) -> list[str]:
 
 
 def state_of(key: KeyRow) -> str:
-    """One or two words: whether it opens, and for how long."""
+    """One or two words: whether it is valid, and for how long."""
     from interlingua.gateway.keys.key_admin import state_of as state
 
     found, until = state(key), key.grace_period_until

@@ -96,7 +96,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """The entry point; what goes wrong on purpose is one line, not a traceback."""
+    """The entry point; expected errors are one line, not a traceback."""
     try:
         import click  # noqa: F401  # tried here, used below
 
@@ -221,8 +221,8 @@ def _as_option(found: re.Match[str]) -> str:
 
 
 def shown(text: str) -> str:
-    """Text for a terminal: control and direction characters as escapes, so that no message can
-    move the cursor or turn a line around."""
+    """Text for a terminal, with control and direction characters escaped, so that no message can
+    move the cursor or reverse a line."""
     return "".join(
         char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
         for char in text

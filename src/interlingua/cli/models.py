@@ -41,7 +41,7 @@ ABLE = {
     "supports_structured_output": "schema",
     "supports_prompt_caching": "cache",
 }
-"""Capabilities that differ between models, and a word for each."""
+"""Capabilities that differ between models, and their short names."""
 
 
 @click.command("models", help="List the models you can use now, with capabilities and prices.")
@@ -204,7 +204,7 @@ COLUMNS = [
 
 
 def refreshed(key: str, as_json: bool) -> None:
-    """Asks the provider, writes the file, and shows where our rules differ."""
+    """Asks the provider for its models, writes the file, and shows where our rules differ."""
     import asyncio
 
     from interlingua.client.refresh import listed_rules
@@ -427,7 +427,7 @@ def learned(reset: bool, address: str | None, as_json: bool) -> None:
 
 
 def _rows(written: dict[str, Any]) -> Iterator[list[str]]:
-    """Those of workspaces first: they are tried before the others."""
+    """The rules of workspaces first, because they are tried first."""
     scopes = [*written.get("workspaces", {}).items(), ("everywhere", written)]
     for where, scope in scopes:
         for index, rule in enumerate(scope.get("rules", [])):

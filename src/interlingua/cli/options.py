@@ -89,7 +89,7 @@ def _resolve_store(context: click.Context, _: click.Parameter, address: str | No
 
 
 def gateway_file() -> Path | None:
-    """The gateway's settings that a command was given, or the usual ones if they exist."""
+    """The gateway's settings of a command, or the default ones if they exist."""
     context = click.get_current_context(silent=True)
     named = None if context is None else context.meta.get(_CONFIG)
     usual = config.gateway_path()
@@ -258,7 +258,7 @@ _JOINED = """    local words=() word prefix=
 
 
 def _with_colons(script: str) -> str:
-    """The script for bash, which splits words at colons: `anthropic:claude…` becomes one again."""
+    """The script for bash, which splits words at colons: joins `anthropic:claude…` again."""
     start = '    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD '
     script = script.replace(start, _JOINED)
     return script.replace("COMPREPLY+=($value)", 'COMPREPLY+=("${value#"$prefix"}")')

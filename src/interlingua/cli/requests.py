@@ -184,14 +184,14 @@ def _cells(row: RequestRow, names: Names) -> list[str]:
 
 
 def _other_name(row: RequestRow) -> str:
-    """The name that was asked for, if it is not that of the model that answered."""
+    """The requested name, if it is not that of the model that answered."""
     if row.model is None or row.asked in (None, row.model, row.model.partition(":")[2]):
         return ""
     return str(row.asked)
 
 
 def _status(row: RequestRow) -> str:
-    """The status; of one that began well and failed later, what went wrong."""
+    """The status; for a request that failed after a good start, its error."""
     return f"{row.status} {row.error}" if row.error and row.status < 400 else str(row.status)
 
 

@@ -49,7 +49,7 @@ def known_format(name: str, option: str) -> str:
 
 
 def pick_session(name: str, home: Path | None, format: str | None) -> Found:
-    """The session with this name; prints what was skipped in the search."""
+    """The session with this name; prints the files that the search skipped."""
     from interlingua.transcripts.sessions import pick
 
     skipped: list[Skipped] = []
@@ -167,7 +167,7 @@ def _require_tool(target: str) -> None:
 def _opened(
     session: str, format: str | None, address: str | None, home: Path | None
 ) -> tuple[Found | None, Transcript]:
-    """The session, and the file that it is in unless it is in the store."""
+    """The session, and its file unless it is in the store."""
     from interlingua.transcripts import sessions
 
     found = None
@@ -279,7 +279,7 @@ def _as_path(folder: str) -> str:
 
 
 def _quoted(word: str) -> str:
-    """A word for a shell, on one line; control characters are escapes of bash and zsh."""
+    """A word for a shell, on one line; control characters become escapes of bash and zsh."""
     if word.isprintable():
         return shlex.quote(word)
     escaped = [
@@ -289,7 +289,7 @@ def _quoted(word: str) -> str:
 
 
 def _chat(transcript: Transcript, address: str | None, run: bool, as_json: bool) -> None:
-    """Our own chat: the session goes into the store."""
+    """Continues in our own chat: the session is imported into the store."""
     from interlingua.cli.importing import import_transcript
 
     with opened(address, make=True) as store:

@@ -50,7 +50,7 @@ def command(
     only_check: bool,
     as_json: bool,
 ) -> None:
-    """Serve, or check what would be served."""
+    """Runs the gateway, or checks its settings."""
     from interlingua.errors import MissingExtraError
 
     try:

@@ -48,7 +48,7 @@ class Column(NamedTuple):
     shrink: bool = False
     wide: int = 0
     narrow_last: bool = False
-    """Whether it is the last one where the terminal is narrow, so that titles come first."""
+    """Whether it is the last column on a narrow terminal, so that titles come first."""
 
 
 def on_terminal() -> bool:
@@ -199,8 +199,8 @@ def _escape(char: str) -> str:
 
 
 def complain(text: str) -> None:
-    """Lines on standard error; on a terminal as wide as it is, and in the place of a bar, which
-    comes again."""
+    """Prints lines on standard error, wrapped on a terminal; a progress bar is printed again after
+    them."""
     if not sys.stderr.isatty():
         click.echo(shown(text), err=True)
         return
@@ -218,8 +218,8 @@ def _fitted(text: str, stream: TextIO) -> str:
 
 
 def _wrapped(line: str, columns: int) -> str:
-    """A line that is too long for the terminal, broken between words; indented where it is an
-    entry: indented itself, or begun by a name and a colon."""
+    """A line wrapped for the terminal; continuation lines are indented if it is an entry: indented
+    itself, or beginning with a name and a colon."""
     from textwrap import fill
 
     if _width(line) <= columns:
@@ -237,8 +237,8 @@ def _wrapped(line: str, columns: int) -> str:
 
 
 class Progress:
-    """A line on the terminal with the share that is done, the rows, their rate and the time left.
-    It appears after a second, so that short work shows none."""
+    """A line on the terminal with the progress, the rows, their rate and the time left. It appears
+    only after a second."""
 
     def __init__(self, label: str, total: int, unit: str | None = None) -> None:
         self._label, self._total, self._unit = label, total, unit

@@ -109,7 +109,7 @@ def _title(transcript: Transcript) -> Iterator[str]:
 
 
 def _results(messages: Iterable[Message]) -> dict[str, ToolResultBlock]:
-    """By call: the first result of each that stands alone in its message."""
+    """By call: the first result that is alone in its message."""
     found: dict[str, ToolResultBlock] = {}
     for message in messages:
         only = message.content[0] if len(message.content) == 1 else None
@@ -248,7 +248,7 @@ def _found(
 
 
 def _rows(found: list[Found], cache: Path | None, skipped: list[Skipped]) -> Iterator[Row]:
-    """Overviews of the sessions; those that cannot be read are complained of."""
+    """Overviews of the sessions; errors of unreadable ones are printed."""
     from interlingua.transcripts import Skipped
     from interlingua.transcripts.prices import Prices
     from interlingua.transcripts.sessions import Overviews, changed, overviews

@@ -90,8 +90,8 @@ def template() -> str:
 
 
 def _threads() -> int:
-    """All cores but one. Threads wait for each other at every step: where another program takes the
-    core of one, all stand still (two on two busy cores: 2 tokens a second, one: 30)."""
+    """All cores but one. Threads wait for each other at every step, so if another program takes one
+    core, all wait (two threads on two busy cores: 2 tokens a second, one thread: 30)."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return max(1, min(_MOST_THREADS, (cores or 1) - 1))
 

@@ -139,7 +139,7 @@ def failed(kind: ErrorKind, text: str, status: int, code: str | None = None) -> 
 
 
 def _item(item: Any) -> Any:
-    """The model's answer in the long form; llama.cpp does not know the short one."""
+    """The model's answer in the long form, because llama.cpp does not accept the short one."""
     match item:
         case {"role": "assistant", "content": str(text)}:
             part = {"type": "output_text", "text": text, "annotations": []}
@@ -155,7 +155,7 @@ def _chat_format(kind: str, schema: Wire | None) -> Wire:
 
 
 def _is_cut(body: Wire, request: Request) -> bool:
-    """Whether an answer ended for want of room. llama.cpp calls every Responses answer complete,
+    """Whether an answer reached its token limit. llama.cpp calls every Responses answer complete,
     but counts its tokens."""
     usage = body.get("usage") or {}
     read, made = usage.get("input_tokens", 0), usage.get("output_tokens", 0)

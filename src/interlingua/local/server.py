@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 
 class LocalServer:
-    """A lease on the server: where it is, and the key it asks for. `close` gives it back."""
+    """A lease on the server, with its address and key. `close` releases it."""
 
     def __init__(self, port: int, pid: int, key: str, lease: socket.socket) -> None:
         self.base_url = f"http://127.0.0.1:{port}"
@@ -88,8 +88,8 @@ class LocalServer:
 def start(
     folder: Path | None = None, show: Show | None = None, seconds: float = START_SECONDS
 ) -> LocalServer:
-    """A lease on the running server, which is started if there is none; weights are fetched first
-    if they are missing. `show` shows progress; by default, on a terminal."""
+    """Returns a lease on the server, and starts it if it is not running; missing weights are
+    downloaded first. `show` shows progress; by default, on a terminal."""
     if find_spec("xllamacpp") is None:
         raise MissingExtraError("the local model", "local")
     folder = folder or local_folder()

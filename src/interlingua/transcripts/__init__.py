@@ -59,7 +59,7 @@ _BEGINNINGS = (
     ("claude-ai", b'"chat_messages"'),
 )
 _BEGINNING = 200
-"""Bytes of the first line in which those marks stand."""
+"""The bytes of the first line that contain those marks."""
 AnyPath = str | os.PathLike[str]
 
 
@@ -216,7 +216,7 @@ def _sample(path: Path) -> Sample:
 
 
 def _inside(name: str, stem: str, new: str) -> str:
-    """A file beside the main one; a folder that is named like that one goes with its name."""
+    """A file beside the main one, or in a folder with its name."""
     parts = Path(name).parts
     if Path(name).is_absolute() or ".." in parts:
         raise TranscriptError(name, "files beside the main one must be in its folder")

@@ -49,7 +49,7 @@ _ODD = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def _write_result(transcript: Transcript, own_row: Row, report: Report) -> Row:
-    """A result that failed has no words of its own: it stays as it was."""
+    """Failed results have no content of their own, and stay unchanged."""
     if not is_answer(transcript):
         return own_row
     message = write_answer(transcript, DIALECT, report)
@@ -93,7 +93,7 @@ class AnthropicBatch(RowFormat):
         raise ReadError(ANTHROPIC, "$", "params or a result", found(result))
 
     def write(self, transcript: Transcript, name: str) -> Draft:
-        """A file of one line: a request that asks for the next answer, or the result it was."""
+        """A file of one line: a request for the next answer, or the original result."""
         report = Report(ANTHROPIC)
         own_row = self.own_row(transcript)
         if "result" in own_row:
@@ -113,7 +113,7 @@ def _known(table: dict[str, str], word: object, path: str) -> str:
 
 
 def _write_answer(transcript: Transcript, own_row: Row, report: Report) -> Row:
-    """An answer that failed has no words of its own: it stays as it was."""
+    """Failed answers have no content of their own, and stay unchanged."""
     response = own_row.get("response")
     if not is_answer(transcript) or not isinstance(response, dict):
         return own_row
@@ -179,7 +179,7 @@ class OpenAIBatch(RowFormat):
         raise ReadError(OPENAI, "$", "a body, a response or an error", found(answer))
 
     def write(self, transcript: Transcript, name: str) -> Draft:
-        """A file of one line: a request that asks for the next answer, or the answer it was."""
+        """A file of one line: a request for the next answer, or the original answer."""
         report = Report(OPENAI)
         own_row = self.own_row(transcript)
         if own_row and "body" not in own_row:

@@ -181,7 +181,7 @@ def _hash(text: str) -> str:
 
 
 def _data(row: Mapping[str, Any], messages: Iterable[Message], summary: Mapping[str, Any]) -> str:
-    """JSON in which nothing can end the element that it is in."""
+    """JSON that cannot end the HTML element around it."""
     encoded = [dumps(message).decode() for message in messages]
     head = msgspec.json.encode({"row": row, "summary": summary}).decode()
     return f'{head[:-1]},"messages":[{",".join(encoded)}]}}'.replace("<", "\\u003c")
@@ -219,7 +219,7 @@ LONGEST = 600
 
 
 class LabelledText(NamedTuple):
-    """The content of a block: a word for its kind, and text. `is_code` is data, not prose."""
+    """The content of a block: its kind, and a text. `is_code` if it is data, not prose."""
 
     label: str
     text: str
@@ -382,8 +382,8 @@ def answer(
 def saved_by_caching(
     usage: Usage, model: str, prices: PriceTable, at: datetime | None = None
 ) -> Decimal | None:
-    """What the same prompt would have cost more without a cache; less than nothing where writing
-    to it was dearer than reading from it saved. None where that cannot be known."""
+    """The additional cost of the same prompt without a cache; negative if cache writes cost more
+    than reads saved. None if it cannot be known."""
     prompt = usage.prompt_tokens
     if prompt is None:
         return None
@@ -460,7 +460,7 @@ def losses_of(
 
 
 def status_text(status: MessageStatus) -> str:
-    """How a message ended, if that is unusual. A user's stop is not an error."""
+    """How a message ended, if that is unusual. A stop by the user is not an error."""
     if status is MessageStatus.COMPLETE:
         return ""
     return "stopped" if status is MessageStatus.CANCELLED else status.value

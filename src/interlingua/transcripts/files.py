@@ -278,7 +278,7 @@ def home(transcript: Transcript, to: Format, name: str) -> dict[str, Iterator[by
 
 
 def _added(transcript: Transcript, origin: Origin, to: Format) -> bytes | None:
-    """Lines for the messages behind those that were read; None if there is no way to add them."""
+    """Lines for new messages; None if the format cannot append."""
     count = len(origin.messages)
     if len(transcript.messages) == count:
         return b""
@@ -342,7 +342,7 @@ class LineSource:
 
 _NO_LINES: tuple[Span, ...] = ()
 _WHOLE_FILE = Span(-1, -1)
-"""Stands for messages of formats whose files have no lines."""
+"""The span of messages in formats whose files have no lines."""
 _MESSAGE = re.compile(r"\$\.messages\[(\d+)\](?:\.content\[(\d+)\])?")
 
 

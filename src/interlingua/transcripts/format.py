@@ -136,7 +136,8 @@ class Format:
     append: Callable[[Transcript, int, bytes], bytes] | None = None
     """Lines for the messages from an index on, which follow the last line."""
     variant: Callable[[str], str] | None = None
-    """Which variant of the format a file of this name has; a file is only patched in its own."""
+    """The variant of the format for a file of this name; a file is only patched in its own
+    variant."""
     overview: Callable[[Path, str | None], Overview | None] | None = None
     """The overview of a session in a list, without reading it whole; None if it has to be."""
     search_text: Callable[[dict[str, Any]], Utterance | None] | None = None
@@ -150,12 +151,12 @@ class Format:
     sidecars: Callable[[Transcript, Path], dict[Path, bytes]] | None = None
     """Small files that the tool needs near the session."""
     import_command: Callable[[Path], list[str]] | None = None
-    """The command by which the tool takes in a file that it does not find by itself."""
+    """The command that imports a file into the tool, if the tool does not find files itself."""
     resume: Callable[[Transcript, Path], list[str]] | None = None
     """The command by which the tool continues a session."""
 
     def is_untested(self, transcript: Transcript) -> bool:
-        """Whether a file states a later version than those that were tested."""
+        """Whether a file is of a later version than the tested ones."""
         return is_later(transcript.details.get("version"), self.file_version)
 
     def with_version_note(self, transcript: Transcript) -> Transcript:
@@ -213,7 +214,7 @@ def all_formats() -> Iterator[Format]:
 
 
 def load(names: list[str]) -> Iterator[Format]:
-    """The formats of these names; those that cannot be loaded are named in warnings."""
+    """Loads the formats of these names; a warning names those that cannot be loaded."""
     for name in names:
         try:
             yield format_of(name)
@@ -222,7 +223,7 @@ def load(names: list[str]) -> Iterator[Format]:
 
 
 def titles_of(names: list[str]) -> dict[str, str]:
-    """What people call these formats."""
+    """The titles of these formats."""
     return {each.name: each.title for each in load(names)}
 
 
@@ -279,7 +280,7 @@ def _found(
 
 
 def tool_folder(home: Path, variable: str, default: str) -> Path:
-    """A tool's folder; in this user's own home an environment variable may name another."""
+    """A tool's folder; in this user's own home, an environment variable may set another."""
     own = os.environ.get(variable)
     return Path(own) if own and home == Path.home() else home / default
 

@@ -93,8 +93,8 @@ class Line(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class LinesFile:
-    """One file of JSON Lines, read once from its beginning to its end. Its contents are held in
-    memory, so that a session may have no more lines and bytes than `most`."""
+    """One JSON Lines file, read once from beginning to end. It is held in memory, so a session may
+    have at most `most` lines and bytes."""
 
     most: tuple[int | None, float] = (MOST_ROWS, LARGEST)
 

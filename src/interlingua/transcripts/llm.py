@@ -52,7 +52,7 @@ _TABLES = ("threads", "turns", "messages", "parts", "attachments", "responses")
 
 
 def threads_of(path: Path) -> list[tuple[str, float | None]]:
-    """The names of all threads, and when they last went on, in seconds."""
+    """The names of all threads, and their last changes, in seconds."""
     query = "SELECT id, datetime_utc FROM threads ORDER BY datetime_utc, id"
     with _reading(path) as database:
         rows = [row for row in database.rows(query) if isinstance(row["id"], str)]
@@ -110,7 +110,7 @@ def _transcript(
 
 
 class _Log:
-    """The log, or no more of it than leads to the message `tip`."""
+    """The log, or only its part that leads to the message `tip`."""
 
     def __init__(self, database: Database, tip: str | None = None) -> None:
         self._database = database
@@ -118,7 +118,7 @@ class _Log:
         self._files = {row["id"]: row for row in database.rows("SELECT * FROM attachments")}
 
     def _on_way(self, table: str, key: str, order: str) -> Iterator[Row]:
-        """Rows whose `key` names a message on the path to the tip; all, if there is none."""
+        """Rows whose `key` names a message on the path to the tip; all rows without a tip."""
         if self._tip is None:
             return self._database.rows(f"SELECT * FROM {table} ORDER BY {order}")
         query = f"{_WAY} SELECT * FROM {table} WHERE {key} IN way ORDER BY {order}"
@@ -232,7 +232,7 @@ def _decoded(text: Any) -> Row:
 
 
 def _config(home: Path) -> Path:
-    """`LLM_USER_PATH` sets it, for this user's own home."""
+    """The folder; for this user's own home, `LLM_USER_PATH` sets it."""
     own = os.environ.get("LLM_USER_PATH")
     if own and home == Path.home():
         return Path(own)
@@ -247,7 +247,7 @@ class LLM(Format):
     tested = "0.36, 2026-11-16"
 
     def detect(self, sample: Sample) -> str | None:
-        """A database with llm's tables; where its schema stands in the file depends on its age."""
+        """A database with llm's tables. The place of its schema in the file depends on its age."""
         if not sample.head.startswith(b"SQLite format 3\x00"):
             return None
         query = "SELECT name FROM sqlite_master WHERE name IN ('_llm_migrations', 'threads')"

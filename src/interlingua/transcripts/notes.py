@@ -60,7 +60,7 @@ def session_note(transcript: Transcript) -> dict[str, Any]:
 
 
 def read_session_note(note: Any) -> dict[str, Any]:
-    """The stored data of a session as a whole; empty if there is none."""
+    """The stored data of a whole session; empty if there is none."""
     return note if isinstance(note, dict) and not _ignoring.get() else {}
 
 
@@ -70,9 +70,9 @@ def note_for(
     before: Sequence[Message] = (),
     after: Sequence[Message] = (),
 ) -> dict[str, Any] | None:
-    """The note for a message that is read again as `shown`; None if nothing is missing then.
-    Without a message, what is shown was only added for the tool's sake. `before` and `after` are
-    messages that could not be shown at all."""
+    """The note for a message that is read again as `shown`; None if nothing is missing. Without a
+    message, `shown` was only added for the tool. `before` and `after` are messages that could not
+    be shown at all."""
     note: dict[str, Any] = {"of": shown.content_digest()}
     if message is None:
         note["added"] = True
@@ -88,7 +88,7 @@ def note_for(
 
 
 def apply_note(shown: Message, note: Any) -> list[Message]:
-    """The originals of this reading: one message, and those that could not be shown."""
+    """The original messages of this reading: one message, and those that could not be shown."""
     if not isinstance(note, dict) or _ignoring.get():
         return [shown]
     own = _own(shown, note) if note.get("of") == shown.content_digest() else shown
@@ -171,11 +171,12 @@ _OF_THE_TOOL = (
 
 _THOUGHT = (ThinkingBlock, RedactedThinkingBlock)
 _LIKE_TEXT = (TextBlock, RefusalBlock, CompactionBlock, ToolUseBlock, ToolResultBlock, *_THOUGHT)
-"""Blocks that all tools have a place for, or whose text stands in another block."""
+"""Blocks that all tools can represent, or whose text is in another block."""
 
 
 class RetoldMessage(NamedTuple):
-    """A message to write; `original` is None if it was added, its neighbours cannot be written."""
+    """A message to write; `original` is None if it was added because its neighbours cannot be
+    written."""
 
     message: Message
     original: Message | None
@@ -231,7 +232,7 @@ def retell_messages(
 
 
 def report_losses(retold: RetoldMessage, losses: Report, report: Report) -> None:
-    """Reports what a dialect could not write of one message, at its index in the session."""
+    """Reports the losses of one message in a dialect, at its index in the session."""
     if retold.original is None:
         return
     same = len(retold.message.content) == len(retold.original.content)

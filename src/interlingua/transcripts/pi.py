@@ -81,7 +81,7 @@ from interlingua.transcripts.values import (
 )
 
 VERSION = 3
-"""Which version of the files is written."""
+"""The version of the files that are written."""
 
 APIS = {
     "anthropic-messages": "anthropic",
@@ -121,8 +121,8 @@ Wire = dict[str, Any]
 
 
 def read_blocks(content: Any, protocol: str | None) -> list[Block]:
-    """Content as the file has it: a string, a list of blocks, or none. What an API signs is spelled
-    as that API needs it: a Responses answer keeps the whole reasoning item as text."""
+    """Content as in the file: a string, a list of blocks, or none. Signed content is spelled as its
+    API needs it: a Responses answer has the whole reasoning item as text."""
     if type(content) is str:
         return [TextBlock(content)] if content else []
     if content is None:
@@ -351,8 +351,8 @@ class _Session:
                 self.report.add("dropped", f"line {line.number}", reason)
 
     def _first_preserved(self, value: dict[str, Any], places: dict[Any, int], at: int) -> int:
-        """The first message that is still sent; an entry that is not a message stands for the
-        next."""
+        """The first message that is still sent; an entry that is not a message stands for the next
+        one."""
         name = as_text(value.get("firstKeptEntryId"))
         if name in places:
             return places[name]
@@ -503,7 +503,7 @@ def write_file(transcript: Transcript, name: str) -> Draft:
 
 
 def append_lines(transcript: Transcript, start: int, last: bytes) -> bytes:
-    """Entries for the messages from `start` on, behind the last one that is there."""
+    """Entries for the messages from `start` on, after the last existing one."""
     entries = _Entries(transcript)
     entries.parent = msgspec.json.decode(last).get("id")
     entries.time = transcript.updated_at or entries.time

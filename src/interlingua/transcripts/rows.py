@@ -70,7 +70,7 @@ def _read_singly(
 def read_tools(
     definitions: Any, name: str, report: Report, path: str
 ) -> tuple[ToolDefinition, ...]:
-    """Tool definitions in a dialect; those that cannot be read are reported at `path`."""
+    """Tool definitions in a dialect; unreadable ones are reported at `path`."""
     try:
         if not (tools := listed(definitions)):
             return ()
@@ -111,7 +111,7 @@ def _report_metadata(transcript: Transcript, report: Report) -> None:
 
 
 def model_of(transcript: Transcript) -> str | None:
-    """The model that a session went on with, by its provider's name for it."""
+    """The model that continues a session, by its provider's name."""
     if transcript.model_changes:
         return bare(transcript.model_changes[-1].model)
     models = transcript.models or models_of(transcript.messages)
@@ -284,7 +284,7 @@ def first_row(sample: Sample) -> Row | None:
 
 
 def detect_batch(sample: Sample, request_key: str, answer_key: str) -> str | None:
-    """By what a batch is recognised: a name that its owner gave, and one of two members."""
+    """Detects a batch by a `custom_id`, and one of two members."""
     row = first_row(sample)
     if row is None or "custom_id" not in row:
         return None

@@ -118,8 +118,8 @@ def _searchable(line: bytes, of: Format) -> Utterance | None:
 
 
 def filter_of(text: str) -> Callable[[bytes], bool]:
-    """Says of a line whether it may hold the text: if its bytes hold a piece of it that JSON spells
-    in one way, in upper or lower case. Only such lines are decoded."""
+    """Returns a filter of lines that may contain the text: their bytes contain a part of it that
+    JSON spells in only one way, ignoring case. Only these lines are decoded."""
     runs = _PLAIN.findall(text)
     if runs:
         needle = max(runs, key=len).lower().encode()
@@ -172,7 +172,7 @@ LATEST = "latest"
 _NAMED = 5
 """Candidates that an error names."""
 _RECENT = 20
-"""Files of which one may be the latest session."""
+"""The number of files among which the latest session is searched."""
 _FORM = 4
 """The version of cached overviews; others are not used."""
 
@@ -204,7 +204,7 @@ def _guarded(
 
 
 def problem(error: Exception) -> str:
-    """A file's error, in words for people."""
+    """A file's error as a text for people."""
     if isinstance(error, InterlinguaError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
@@ -458,7 +458,7 @@ def agents() -> list[str]:
 def plan(
     transcript: Transcript, format: str, home: Path | None = None, found: Found | None = None
 ) -> Plan:
-    """How a tool continues this session; `found` is its file, if unchanged."""
+    """How a tool continues this session; `found` is its file, if it is unchanged."""
     source = LineSource(transcript, transcript.messages)
     to, transcript = format_of(format), transcript.encodable()
     if to.place is None or to.resume is None:

@@ -48,8 +48,8 @@ class OpenAIFineTune(RowFormat):
     unsupported_fields = ("id", "title", "folder")
 
     def detect(self, sample: Sample) -> str | None:
-        """Messages, and no column that fine-tuning does not take; tools without a word that only
-        OpenAI has are of the wider format of messages."""
+        """Messages without columns that fine-tuning does not accept. Tools with no key that only
+        OpenAI has belong to the more general format."""
         row = first_row(sample)
         if row is None or not KEYS.issuperset(row) or sample.head.lstrip().startswith(b"["):
             return None
@@ -84,7 +84,7 @@ FINE_TUNING = OpenAIFineTune()
 
 HF = "hf-messages"
 MEDIA = ("images", "videos", "audios")
-"""Columns with the files that marks as `<image>` in the text stand for."""
+"""Columns with the files for the marks `<image>` in the text."""
 _OTHERS = frozenset({"model", "info", "sessionId", "session_id", "threadId", "conversations"})
 """Columns that mark a request, or the session of some agent."""
 
@@ -188,7 +188,7 @@ CALLS = "function_call"
 RESULTS = ("observation", "tool", "function_response")
 """The first is written."""
 PICTURE = "<image>"
-"""Stands in a text for the next of the row's `images`."""
+"""A mark in the text for the next of the row's `images`."""
 URLS = ("data:", "https:", "http:")
 """Prefixes of images that are not paths in some folder."""
 
@@ -220,7 +220,7 @@ class _Turns:
                 self.report.add("dropped", path, reason)
 
     def _content(self, text: str) -> str | list[Row]:
-        """A text, or its pieces and the pictures that its marks stand for."""
+        """A text, or its pieces and the pictures for its marks."""
         if PICTURE not in text or not self._pictures:
             return text
         parts: list[Row] = []

@@ -42,9 +42,9 @@ class OriginFile(msgspec.Struct, frozen=True):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Where a transcript came from. Bytes stay in the files: what only the tool understands is
-    copied from there when the transcript is written back. `messages` are those that were read,
-    `spans` the lines that each of them stands in."""
+    """Where a transcript came from. Data that only the tool understands is copied from the files
+    when the transcript is written back. `messages` are the read messages, `spans` the lines of
+    each."""
 
     format: str
     files: tuple[OriginFile, ...]
@@ -72,7 +72,7 @@ class Compaction(msgspec.Struct, frozen=True):
 
 
 class ModelChange(msgspec.Struct, frozen=True):
-    """From the message at `at` on the session goes on with `model`."""
+    """From the message at `at` on, the session uses `model`."""
 
     at: int
     model: str
@@ -86,8 +86,9 @@ class SubAgent(msgspec.Struct, frozen=True):
 
 
 class Transcript(msgspec.Struct, frozen=True, kw_only=True):
-    """`messages` is the active branch, also what lies before a compaction; `live` what a model
-    still sees of it. `usage` counts every answer of the files once, abandoned branches included."""
+    """`messages` is the active branch, including messages before a compaction; `live` are those
+    that a model still gets. `usage` counts every answer of the files once, abandoned branches
+    included."""
 
     format: str
     messages: tuple[Message, ...]
@@ -169,7 +170,7 @@ def is_summary(message: Message) -> bool:
 
 
 def summaries_in(messages: Iterable[Message]) -> tuple[Compaction, ...]:
-    """The compactions of messages among which summaries stand, which preserve nothing before."""
+    """The compactions of messages with summaries; none of them keeps earlier messages."""
     return tuple(Compaction(at) for at, each in enumerate(messages) if is_summary(each))
 
 
@@ -217,7 +218,7 @@ def usage_of(messages: Iterable[Message]) -> Usage:
 
 
 def models_of(messages: Iterable[Message]) -> tuple[str, ...]:
-    """The models that answered, in the order in which they came in, without their providers."""
+    """The models that answered, in order, without their providers."""
     names = (
         message.metadata.response_model or bare(message.metadata.model) for message in messages
     )
@@ -243,7 +244,7 @@ if TYPE_CHECKING:
     from interlingua.transcripts.transcript import Transcript
 
 LONGEST = 80
-"""Characters of a prompt that stand for a title."""
+"""The most characters of a prompt that is used as a title."""
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
@@ -305,7 +306,7 @@ def answers_of(transcript: Transcript) -> Iterator[Message]:
 
 
 def name_of(message: Message) -> str:
-    """By what an answer is known again on another branch."""
+    """The identity of a message across branches."""
     return message.metadata.response_id or message.id or message.digest()
 
 

@@ -104,7 +104,7 @@ def _bounded(time: datetime) -> datetime | None:
 
 
 def to_iso(time: datetime) -> str:
-    """With milliseconds and a Z, in JavaScript's form."""
+    """A time with milliseconds and a Z, in JavaScript's form."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -155,7 +155,7 @@ class Fields:
         return value
 
     def word(self, name: str, table: Mapping[str, T]) -> T:
-        """The value of a word in a table; a word that is not in it is an error."""
+        """The value of an enum word in a table; other words are an error."""
         return self.known(name, self.require(name, str), table)
 
     def known(self, name: str, word: str, table: Mapping[str, T]) -> T:
@@ -216,7 +216,7 @@ def take_text(members: JsonObject, name: str) -> str | None:
 
 
 def with_rest(view: str, raw: Raw | None, out: JsonObject) -> JsonObject:
-    """A written object with what the view preserved; written fields win."""
+    """A written object with the data that the view preserved; written fields take precedence."""
     if not (own := raw_of(view, raw)):
         return out
     filled = restore(dict(out), {name: item for name, item in own.items() if name != FORM})
@@ -305,7 +305,7 @@ _ROLES = (Role.USER, Role.ASSISTANT, Role.TOOL, Role.SYSTEM, Role.DEVELOPER)
 
 
 class Account:
-    """Reports what a view cannot hold of one message, or of another value."""
+    """Reports what a view cannot represent of one message, or of another value."""
 
     def __init__(
         self,
@@ -354,7 +354,7 @@ class Account:
         self.report.dropped_block(path, word, reason, severity, self._message_id(), session_id)
 
     def own_or_dropped(self, path: str, block: Block) -> JsonObject | None:
-        """An unknown block that came from this view, as it was; any other is reported."""
+        """An unknown block that came from this view, unchanged; any other is reported."""
         own = isinstance(block, UnknownBlock) and raw_of(self.report.target, block.raw)
         if not own:
             self.block(path, block)
@@ -426,7 +426,7 @@ class Account:
         return found
 
     def raw(self, raw: Raw, path: str, severity: Severity = "warning") -> None:
-        """Reports what only another dialect understands; spelling is never a loss."""
+        """Reports data that only another dialect understands; spelling is never a loss."""
         for dialect, own in raw.items():
             place = step(path, dialect)
             asks = severity != "info"
@@ -510,8 +510,8 @@ class View:
         raise ReadError(f"{self.name} view", "$", "one assistant message", roles)
 
     def write_request(self, request: Request, issuer: str | None = None) -> Written:
-        """A whole request; paths in the report are those of the request. `issuer`: the
-        dialect that it was read from, for signatures that name none."""
+        """Writes a whole request; paths in the report are those of the request. `issuer` is the
+        source dialect, for signatures that name no issuer."""
         if self.write_context is not None:
             return self.write_context(request, issuer)
         wire, report = self.write(request.messages, issuer)
@@ -561,7 +561,7 @@ def inline(block: MediaBlock) -> str | None:
 
 
 PLACES: dict[str, SourceKind] = {"data": "base64", "url": "url", "file_id": "file_id"}
-"""The wire's fields for a source; the first that is there counts, others are preserved."""
+"""The fields of a source on the wire; the first one that is set counts, others are preserved."""
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,([A-Za-z0-9+/]+={0,2})")
 

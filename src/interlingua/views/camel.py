@@ -71,13 +71,13 @@ STOP_WORDS: dict[StopReason, str] = {
     StopReason.CONTENT_FILTER: "error",
     StopReason.REFUSAL: "error",
 }
-"""The word for every reason; those beyond the first five are near ones."""
+"""The stop word for each reason; those beyond the first five are approximations."""
 
 STATUSES: dict[str | None, MessageStatus] = {
     "error": MessageStatus.ERROR,
     "aborted": MessageStatus.CANCELLED,
 }
-"""The status that a word for stopping implies; all others mean a complete message."""
+"""The status that a stop word implies; all others mean a complete message."""
 
 STRINGS: dict[str, str] = {
     "protocol": "protocol",
@@ -110,7 +110,7 @@ PROTOCOLS: dict[str, str] = {
     "openai-codex-responses": "openai-responses",
     "openai-completions": "openai-chat",
 }
-"""Other words for protocols (pi-ai has these, read 2026-11) and the dialects that they are."""
+"""Other names of protocols (from pi-ai, read 2026-11) and their dialects."""
 DIALECTS = frozenset({*PROTOCOLS.values(), "gemini-interactions", "ollama", "openrouter"})
 PROVIDERS: dict[str, str] = {
     "amazon-bedrock": "bedrock",
@@ -155,8 +155,8 @@ def read_provenance(fields: Fields, form: str | None) -> tuple[MessageMetadata, 
 
 
 def _dialect(protocol: str | None, provider: str | None) -> str | None:
-    """The dialect that a word for the protocol means, else the provider's; the word itself where
-    neither is known."""
+    """The dialect of a protocol name, otherwise the provider's; the name itself if both are
+    unknown."""
     if protocol in DIALECTS:
         return protocol
     return PROTOCOLS.get(protocol or "") or PROVIDERS.get(provider or "") or protocol
@@ -250,7 +250,7 @@ def write_provenance(message: Message, account: Account) -> JsonObject:
 
 
 def _protocol(metadata: MessageMetadata) -> str | None:
-    """The word that the wire had, while it still means the dialect."""
+    """The original protocol name, if it still means the dialect."""
     word = spelling_of(NAME, metadata.provider_raw).get("protocol")
     if isinstance(word, str) and _dialect(word or None, metadata.provider) == metadata.protocol:
         return word or None
@@ -346,7 +346,7 @@ PLACEMENT: dict[Role, frozenset[str]] = {
     Role.ASSISTANT: frozenset({"text", "thinking", "toolCall"}),
     Role.TOOL: frozenset({"text", "image"}),
 }
-"""Which blocks each kind of message may hold."""
+"""The block types that each kind of message may contain."""
 
 
 def read_block(fields: Fields, role: Role) -> Block:
@@ -678,7 +678,7 @@ VIEW = View(NAME, read, write, read_context, write_context)
 
 
 class CamelMessage(Mapping[str, Any]):
-    """A message in the words of this view: its JSON by key, `Text()` and `ToolCalls()`."""
+    """A message in the terms of this view: its JSON by key, `Text()` and `ToolCalls()`."""
 
     def __init__(self, message: Message | None) -> None:
         self._plain: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Which view some JSON is in, by its shape: bare messages, or the context of the camel view."""
+"""Detects the view of some JSON by its shape: bare messages, or the context of the camel view."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class GeminiExtra(TypedDict, total=False):
 
     thought_signatures: list[str]
     positions: list[int]
-    """Which of the blocks are signed, where their number alone does not show it."""
+    """The indexes of signed blocks, if their number alone is ambiguous."""
 
 
 class ThinkingEntry(TypedDict, total=False):
@@ -114,8 +114,8 @@ class Layout(NamedTuple):
 
 
 def layout(message: Message, form: JsonObject, issuer: str | None = None) -> Layout:
-    """Metadata decides, else what the wire had, else the dialect that was read, else who is likely:
-    Claude, and Gemini."""
+    """The layout: by metadata, otherwise by the wire, the source dialect, or the likely ones,
+    Claude and Gemini."""
     family = message.metadata.protocol or message.metadata.provider
     family = family or (None if _names_issuer(form) else issuer)
     family = FAMILIES.get(family, family) if family else None
@@ -168,7 +168,8 @@ def _write_thinking(block: Thinking) -> JsonObject:
 
 
 def _signable(blocks: Sequence[Block], apart: str | None) -> list[Signable]:
-    """The blocks that the list may sign: thinking too, unless it stands `apart` with its own."""
+    """The blocks that the list may sign, including thinking, unless it is `apart` with its own
+    signature."""
     kinds = (TextBlock, ToolUseBlock) if apart else (TextBlock, ThinkingBlock, ToolUseBlock)
     return [block for block in blocks if isinstance(block, kinds)]
 
@@ -302,7 +303,7 @@ FORMATS: dict[str, str] = {
     "csv": "text/csv",
     "html": "text/html",
 }
-"""Short formats whose media type is not just the tree of the part and the word."""
+"""Short formats whose media type cannot be derived from the part and the format."""
 
 
 def plain_text(blocks: Sequence[Part]) -> str | None:
@@ -531,7 +532,7 @@ def _read_call(
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """`issuer`: the dialect that the messages were read from, for those that name none."""
+    """`issuer` is the source dialect, for messages that name none."""
     writer = _Writer(issuer)
     for number, message in enumerate(messages):
         writer.message(message, f"$[{number}]")

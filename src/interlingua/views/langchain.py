@@ -126,7 +126,7 @@ def _read_text(fields: Fields, issuer: str | None) -> TextBlock:
 
 
 def _read_citations(fields: Fields) -> tuple[Citation, ...]:
-    """Those in `annotations`, if each of them is a citation."""
+    """Citations in `annotations`, if all of them are citations."""
     plain = fields.left.get("annotations")
     if not isinstance(plain, list) or not plain:
         return ()
@@ -434,7 +434,7 @@ STOP_WORDS: dict[StopReason, str] = {
     StopReason.REFUSAL: "refusal",
     StopReason.PAUSE: "pause_turn",
 }
-"""Stop words if the provider's own is not known."""
+"""Stop words to use if the provider's own is unknown."""
 _CALL = ("tool_use", "tool_call")
 """Blocks of content that a call in `tool_calls` is repeated in."""
 
@@ -470,7 +470,7 @@ def _read(fields: Fields) -> Message:
 
 
 def _opened(fields: Fields) -> tuple[str, Fields | None, str]:
-    """The word for the kind of message, its fields, and which of the three ways it is written."""
+    """The kind of message, its fields, and which of the three spellings it has."""
     match fields.left:
         case {"lc": 1, "id": [*_, str(name)], "kwargs": dict(data)}:
             data = {**data, "": {key: fields.left[key] for key in fields.left if key != "kwargs"}}
@@ -603,7 +603,7 @@ def _read_usage(data: Fields) -> Usage | None:
 
 
 def _details(fields: Fields, name: str) -> JsonObject:
-    """Counts; those that we have no field for stay."""
+    """Token counts; those without a field of ours are preserved."""
     plain = fields.left.get(name)
     if not isinstance(plain, dict) or not all(type(item) is int for item in plain.values()):
         return {}
@@ -617,7 +617,7 @@ def _details(fields: Fields, name: str) -> JsonObject:
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """`issuer`: the dialect that the messages were read from, for those that name none."""
+    """`issuer` is the source dialect, for messages that name none."""
     draft = Draft(NAME, messages, issuer)
     wire = [out for number in range(len(draft.messages)) for out in _write(draft, number)]
     return draft.written(wire, read)
@@ -642,7 +642,7 @@ def _write(draft: Draft, number: int) -> Iterator[JsonObject]:
 
 
 def _is_whole(message: Message) -> bool:
-    """Whether it is a message of a kind that we do not know."""
+    """Whether it is a message of an unknown kind."""
     if len(message.content) != 1 or not isinstance(message.content[0], UnknownBlock):
         return False
     wire = raw_of(NAME, message.content[0].raw)
@@ -693,11 +693,11 @@ def _write_answer(draft: Draft, number: int) -> JsonObject:
 
 
 _LISTED = object()
-"""Stands for a call that is in a list beside the content."""
+"""A placeholder for a call in a list beside the content."""
 
 
 class _CallWriter:
-    """The calls of an answer, which stand beside its content."""
+    """Writes the calls of an answer, which are beside its content."""
 
     def __init__(self, message: Message) -> None:
         self.calls: list[JsonObject] = []
@@ -777,7 +777,7 @@ def _write_provenance(
 
 
 def _stop_word(known: MessageMetadata) -> str | None:
-    """The provider's own word if it means the same, else a common one."""
+    """The provider's own stop word if it has the same meaning, otherwise a common one."""
     if known.stop_reason is None:
         return None
     word = known.raw_stop_reason
@@ -831,7 +831,7 @@ _DEFAULTS: dict[str, JsonObject] = {
 
 
 def _closed(message: Message, data: JsonObject) -> JsonObject:
-    """The message in the way that it was written; else as `messages_to_dict` writes it."""
+    """The message in its original spelling; otherwise as `messages_to_dict` writes it."""
     raw = message.metadata.provider_raw or {}
     form = spelling_of(NAME, raw)
     kind = TYPES[message.role]

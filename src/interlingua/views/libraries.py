@@ -49,7 +49,8 @@ MISTRAL = Maker("mistral", "openai-chat")
 
 
 class Makers:
-    """The words of one library; the first for a provider, or for a dialect, is the one written."""
+    """The names of providers in one library; the first name of a provider or a dialect is the one
+    that is written."""
 
     def __init__(self, words: Mapping[str, Maker]) -> None:
         self.words = dict(words)
@@ -60,7 +61,7 @@ class Makers:
             self._protocols["openai-chat"] = self._providers["openai"]
 
     def read(self, word: str | None) -> MessageMetadata:
-        """Provider and protocol; an unknown word is taken for a provider's name."""
+        """Provider and protocol; an unknown name is taken for a provider."""
         if not word:
             return MessageMetadata()
         maker = self.words.get(word)
@@ -74,13 +75,13 @@ class Makers:
         return maker.protocol if maker is not None else None
 
     def word(self, provider: str | None, protocol: str | None) -> str | None:
-        """The library's name for them; a provider that it does not know has its own."""
+        """The library's name; an unknown provider keeps its own name."""
         if provider is not None:
             return self._providers.get(provider, provider)
         return None if protocol is None else self._protocols.get(protocol)
 
     def of_issuer(self, issuer: str | None) -> str | None:
-        """The word for a dialect or a provider that issued something."""
+        """The name of a dialect or a provider that issued something."""
         if issuer is None:
             return None
         return self._protocols.get(issuer) or self._providers.get(issuer)
@@ -130,7 +131,7 @@ LLM = Makers(
 
 
 def named(metadata: MessageMetadata, name: str | None) -> MessageMetadata:
-    """With the model's name, both as requested and as it answered."""
+    """Sets the model's name, both as requested and as answered."""
     if not name:
         return metadata
     model = f"{metadata.provider}:{name}" if metadata.provider else name
@@ -336,7 +337,7 @@ def _bare(model: str | None, provider: str | None) -> str | None:
 
 
 def _is_spelling(value: Value, name: str) -> bool:
-    """Whether it is argument text that carries no more than the input."""
+    """Whether it is argument text that contains no more than the input."""
     if name != "raw_arguments" or not isinstance(value, ToolUseBlock):
         return False
     text = value.raw_arguments or ""

@@ -64,9 +64,9 @@ MEDIA: dict[str, tuple[type[MediaBlock], str, str]] = {
     "video": (VideoBlock, "video", "video_mimetype"),
     "document": (DocumentBlock, "data", "document_mimetype"),
 }
-"""The class of each, and where its bytes and its media type stand."""
+"""The class of each media type, and the keys of its bytes and its media type."""
 FORMATS = {"mp3": "audio/mpeg"}
-"""Words for recordings whose media type is not made of them."""
+"""Formats of recordings whose media type has another name."""
 UNTITLED = "input_document"
 """The name of a document without a title."""
 REDACTED = "redacted_thinking"
@@ -76,7 +76,7 @@ SEALS: dict[str, str] = {
     "encrypted_content": "openai-responses",
     "thought_signature": "gemini",
 }
-"""Words for a signature in `additional_information`, and whose it is then."""
+"""Keys of signatures in `additional_information`, and their issuers."""
 _WORDS = {"bedrock": "signature", "vertex": "thought_signature"} | {
     issuer: word for word, issuer in SEALS.items()
 }
@@ -175,7 +175,7 @@ def _read_block(fields: Fields, item: Any) -> tuple[Block, Iterable[Diagnostic]]
 
 
 def _place(item: Any, data: str) -> str | None:
-    """Which of the three places for a source is filled."""
+    """Which of the three fields for a source is set."""
     return next((p for p in (data, "url", "path") if isinstance(item.get(p), str)), None)
 
 
@@ -231,7 +231,7 @@ def _read_call(fields: Fields) -> tuple[ToolUseBlock, Iterable[Diagnostic]]:
 
 
 def _read_listed(kwargs: JsonObject, blocks: list[Block]) -> tuple[list[Block], list[Diagnostic]]:
-    """Calls that stand in `additional_kwargs` alone, as OpenAI's API has them."""
+    """Calls that are only in `additional_kwargs`, as in OpenAI's API."""
     listed = kwargs.get("tool_calls")
     known = {block.id for block in blocks if isinstance(block, ToolUseBlock)}
     if not isinstance(listed, list) or not listed or not all(map(_is_listed, listed)):
@@ -266,7 +266,7 @@ def _is_listed(call: Any) -> bool:
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """`issuer`: the dialect that the messages were read from, for those that name none."""
+    """`issuer` is the source dialect, for messages that name none."""
     draft = Draft(NAME, messages, issuer)
     wire = [out for number in range(len(draft.messages)) for out in _write(draft, number)]
     return draft.written(wire, read)

@@ -50,7 +50,7 @@ from interlingua.views.libraries import LLM, Draft
 NAME = "llm-messages"
 ROLES: dict[str, Role] = {role.value: role for role in Role}
 SEALS = {"openai": "encrypted_content", "gemini": "thoughtSignature"}
-"""The word for a signature under such a key; others have `signature`."""
+"""The key of a signature for these providers; others use `signature`."""
 PARTS = ("text", "reasoning", "tool_call", "tool_result", "attachment")
 SIGNATURE, REDACTED = "signature", "redacted_thinking"
 PLACES = {"content": "base64", "url": "url", "path": "file_ref"}
@@ -193,7 +193,7 @@ def _read_attachment(fields: Fields) -> MediaBlock:
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """`issuer`: the dialect that the messages were read from, for those that name none."""
+    """`issuer` is the source dialect, for messages that name none."""
     draft = Draft(NAME, messages, issuer)
     wire: list[JsonObject] = []
     for number in range(len(draft.messages)):
@@ -217,7 +217,7 @@ def _write(draft: Draft, number: int, wire: list[JsonObject]) -> None:
 
 
 def _is_odd(message: Message) -> bool:
-    """Whether it came from a tool's message that holds something other than results."""
+    """Whether it came from a tool's message that contains other parts than results."""
     own = [block for block in message.content if raw_of(NAME, block.raw)]
     return (
         NAME in (message.metadata.provider_raw or {})
@@ -266,7 +266,7 @@ def _sealed(
     account: Account,
     id: str | None = None,
 ) -> JsonObject:
-    """With the signature at the place where the plugin of its provider expects it."""
+    """Adds the signature where the plugin of its provider expects it."""
     issuer = account.issuer_of(block)
     maker = LLM.of_issuer(issuer) or issuer or ("openai" if id is not None else "anthropic")
     about = present(**{SEALS.get(maker, SIGNATURE): signature}, id=id)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Objects(list[Any]):
-    """Message objects of a library, with a `report` of what they could not hold."""
+    """Message objects of a library, with a `report` of their losses."""
 
     def __init__(self, items: Iterable[Any], report: Report) -> None:
         super().__init__(items)
@@ -28,8 +28,8 @@ class Objects(list[Any]):
 
 
 class Library(NamedTuple):
-    """`module` is what the names of its modules begin with; `dump` makes JSON of a list of its
-    objects, and `load` the other way round."""
+    """`module` is the prefix of its module names; `dump` turns a list of its objects into JSON, and
+    `load` the reverse."""
 
     view: str
     module: str

@@ -28,7 +28,7 @@ NO_ID = "__fake_id__"
 """The SDK's own id for reasoning that has none."""
 THINKING, SIGNATURE = "thinking_blocks", "thought_signature"
 OWN = (None, DIALECT, "openai", "azure", "openai-chat")
-"""Issuers whose signatures stand in the items themselves."""
+"""Issuers whose signatures are in the items themselves."""
 CLAUDES = ("anthropic", "bedrock", "vertex")
 GOOGLES = ("gemini",)
 _ITEM = "$item"
@@ -44,7 +44,7 @@ def read(plain: Any) -> tuple[Message, ...]:
 
 
 def read_context(plain: Any) -> Request:
-    """The same, with tools that came in between, and references to items that OpenAI keeps."""
+    """The request with tools that were added later, and references to items that OpenAI stores."""
     items = [plain] if isinstance(plain, dict) else plain
     if not isinstance(items, (list, str)):
         raise ReadError(f"{NAME} view", "$", "a list of items", found(plain))
@@ -113,7 +113,7 @@ def _without(data: JsonObject, name: str) -> JsonObject:
 
 
 def _raw_of_view(own: JsonObject, issuer: str) -> JsonObject:
-    """The `raw` of a block that OpenAI did not make, under the name of the view, so that no dialect
+    """The `raw` of a block that OpenAI did not make, under the name of the view, so no dialect
     takes it for its own."""
     form = own.get(FORM)
     return {NAME: {**own, FORM: {**(form if isinstance(form, dict) else {}), ISSUER: issuer}}}
@@ -123,8 +123,7 @@ def _raw_of_view(own: JsonObject, issuer: str) -> JsonObject:
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """A list of items; `issuer`: the dialect that the messages were read from, for those that name
-    none."""
+    """A list of items; `issuer` is the source dialect, for messages that name none."""
     wire, report = write_context(Request(tuple(messages)), issuer)
     entries = [
         replace(entry, path=f"${entry.path.removeprefix('$.messages')}") for entry in report.entries
@@ -187,7 +186,7 @@ def _closed(message: Message, account: Account) -> Message:
 
 
 def _close(block: Block, account: Account) -> Block:
-    """A block as the dialect writes it: what others signed in `provider_data`."""
+    """A block as the dialect writes it, with signatures of others in `provider_data`."""
     issuer = account.issuer_of(block)
     signature = getattr(block, "signature", None)
     if issuer in OWN or (signature is None and not isinstance(block, RedactedThinkingBlock)):

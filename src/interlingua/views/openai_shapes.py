@@ -56,7 +56,7 @@ class MessageAdded(TypedDict):
 
 
 class Answer(TypedDict):
-    """A finished answer: one string, and its calls even if there are none."""
+    """A finished answer: one string, and a list of calls, which may be empty."""
 
     role: Literal["assistant"]
     content: str

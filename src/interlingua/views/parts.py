@@ -123,7 +123,7 @@ class ThinkingData(_Short):
 
 @dataclass(kw_only=True, repr=False)
 class ContentPart(_Short):
-    """`kind`, or its word, names the one other field that is filled in."""
+    """`kind` names the one other field that is set."""
 
     kind: ContentKind
     text: str | None = None
@@ -165,7 +165,7 @@ class ContentPart(_Short):
 
 @dataclass(frozen=True)
 class PartsMessage:
-    """A message in the words of this view: its `role`, parts as `content`, and `tool_call_id`."""
+    """A message in the terms of this view: its `role`, parts as `content`, and `tool_call_id`."""
 
     role: str
     content: list[ContentPart]
@@ -173,7 +173,7 @@ class PartsMessage:
 
     @classmethod
     def of(cls, message: Message) -> PartsMessage:
-        """The message in these words; `LossError` for a block that no part can hold."""
+        """The message in these terms; `LossError` for a block that no part can represent."""
         parts = [ContentPart.of(block) for block in message.content]
         return cls(message.role.name, parts, message.tool_call_id)
 
@@ -258,7 +258,7 @@ def _read(fields: Fields) -> list[Message]:
 
 
 def _with_executors(blocks: list[Block]) -> list[Block]:
-    """A call whose result stands in the same message is one that the provider ran."""
+    """A call with its result in the same message is one that the provider ran."""
     answered = {block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)}
     return [
         block.replace(executor="provider")
@@ -358,7 +358,7 @@ def _read_media(kind: str, part: Fields, data: Fields) -> Block:
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """`issuer`: the dialect that the messages were read from, for those that name none."""
+    """`issuer` is the source dialect, for messages that name none."""
     report = Report(NAME)
     wire: list[JsonObject] = []
     for number, message in enumerate(messages):

@@ -145,7 +145,7 @@ def read_media(item: Any, path: str) -> MediaBlock:
 
 
 def _detail(fields: Fields) -> str | None:
-    """The level of detail of an image: OpenAI's word, among the vendor data."""
+    """The level of detail of an image: OpenAI's value, in the vendor data."""
     return _inner_text(fields, "vendor_metadata", "detail")
 
 
@@ -324,7 +324,7 @@ def _signature(fields: Fields, word: str = SIGNATURE) -> str | None:
 
 
 def _inner_text(fields: Fields, name: str, key: str) -> str | None:
-    """Takes a string out of an object in a field; if there is none, the object is unchanged."""
+    """Takes a string out of an object in a field; without one, the object is unchanged."""
     inner = fields.left.get(name)
     if not isinstance(inner, dict) or not isinstance(inner.get(key), str):
         return None
@@ -556,7 +556,7 @@ STOP_WORDS: dict[StopReason, str] = {
     StopReason.REFUSAL: "content_filter",
     StopReason.CANCELLED: "error",
 }
-"""The word for every reason that has a near one."""
+"""The stop word for every reason that has a similar one."""
 STATES: dict[str, MessageStatus] = {
     "complete": MessageStatus.COMPLETE,
     "incomplete": MessageStatus.PARTIAL,
@@ -616,7 +616,7 @@ def _read_request(fields: Fields, last: str | None, apart: bool) -> list[Message
 
 
 def _with_request(message: Message, rest: JsonObject, form: JsonObject) -> Message:
-    """The first message of a request, with what the request has beside its parts."""
+    """The first message of a request, with the request's data beside its parts."""
     if not rest and not form:
         return message
     raw = with_form(NAME, message.metadata.provider_raw, **form)
@@ -752,7 +752,7 @@ def _read_cost(data: Fields) -> Decimal | None:
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """`issuer`: the dialect that the messages were read from, for those that name none."""
+    """`issuer` is the source dialect, for messages that name none."""
     draft = Draft(NAME, messages, issuer)
     return draft.written(_Writer(draft).wire(), read)
 
@@ -764,7 +764,7 @@ class _Writer:
         self.instructions = self._instructions()
 
     def _instructions(self) -> str | None:
-        """Instructions that stand beside the parts; only a first message can."""
+        """Instructions beside the parts; only a first message can have them."""
         first = self.draft.messages[0] if self.draft.messages else None
         if first is None or first.role is not Role.SYSTEM:
             return None

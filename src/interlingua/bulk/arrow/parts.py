@@ -1,4 +1,5 @@
-"""Which fields of blocks, messages and tools have columns: what the writer and the reader share."""
+"""The fields of blocks, messages and tools that have columns, shared by the writer and the
+reader."""
 
 from __future__ import annotations
 
@@ -89,7 +90,8 @@ def _as_spelled(hint: Any) -> Any:
 
 
 def _default(field: msgspec.structs.FieldInfo) -> Any:
-    """A required field without a column is always written; None stands for a missing one."""
+    """The default of a field. A required field without a column is always written; None stands for
+    a missing one."""
     if field.default is not msgspec.NODEFAULT:
         return field.default
     if field.default_factory is not msgspec.NODEFAULT:
@@ -168,8 +170,8 @@ class Helper(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TranscriptRest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A transcript without its messages and its losses. `origin` is not in it: it points at files,
-    which stay where they are, and a table travels."""
+    """A transcript without its messages and losses. `origin` is left out, because it points to
+    files, which do not go along with a table."""
 
     format: str
     count: int

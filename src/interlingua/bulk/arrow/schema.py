@@ -163,8 +163,8 @@ def is_conversations(schema: pa.Schema) -> bool:
 
 
 def with_json(found: pa.DataType | pa.Field | pa.Schema) -> Any:
-    """The same with Arrow's own type for JSON text, for engines that know it (DuckDB,
-    `datasets`); others take it for an unknown type, or refuse it."""
+    """The same schema with Arrow's own type for JSON text, for engines that support it (DuckDB,
+    `datasets`); others treat it as an unknown type, or refuse it."""
     if isinstance(found, pa.Schema):
         return pa.schema([with_json(field) for field in found], metadata=found.metadata)
     if isinstance(found, pa.Field):

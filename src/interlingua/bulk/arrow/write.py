@@ -226,7 +226,7 @@ def _micros(time: datetime | None) -> int | None:
 
 ROWS = 1000
 SIZE = 32 * 1024 * 1024
-"""A batch is done at so many rows, or bytes of text, whichever comes first."""
+"""A batch ends after so many rows, or bytes of text, whichever comes first."""
 WHAT = "Arrow"
 
 _Losses = Iterable[Loss]
@@ -243,7 +243,7 @@ def to_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Conversations as record batches of `SCHEMA` (or of `BLOCKS`), in order and in constant
     memory. `losses` are those of each conversation, from reading or writing it. Values that readers
-    made of JSON may be `trusted`: they are not checked for what JSON cannot hold."""
+    made from JSON may be `trusted`: they are not checked for content that JSON cannot hold."""
     made: _Conversations | _Blocks = _Conversations() if shape == "conversations" else _Blocks()
     for value, lost in zip(values, repeat(()) if losses is None else losses, strict=False):
         row = row_of(value)
@@ -319,7 +319,7 @@ _PLAIN = tuple(name for name in schema.SCHEMA.names if name not in _NESTED)
 
 
 class _Blocks:
-    """The other shape: what each block needs for a query stands beside it."""
+    """The other schema: each block with the columns that queries need."""
 
     def __init__(self) -> None:
         self._made: list[Row] = []
@@ -394,7 +394,7 @@ _STEP = Decimal(1).scaleb(-schema.MONEY.scale)
 
 
 def _sums(messages: Sequence[Message]) -> Row:
-    """Tokens of each kind and cost; None where no message says any."""
+    """Sums of tokens of each kind and of the cost; None if no message has any."""
     used = [m.metadata.usage for m in messages if m.metadata is not NO_METADATA]
     known = [usage for usage in used if usage is not None]
     if not known:

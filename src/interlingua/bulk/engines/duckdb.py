@@ -52,6 +52,6 @@ def conversations(relation: duckdb.DuckDBPyRelation) -> Iterator[Conversation]:
 
 
 def _type_of(connection: duckdb.DuckDBPyConnection, type: pa.DataType) -> str:
-    """DuckDB's words for a type of Arrow."""
+    """DuckDB's name of an Arrow type."""
     empty = pa.table({"it": pa.array([], type)})
     return str(connection.from_arrow(empty).types[0])

@@ -15,7 +15,8 @@ import pyarrow as pa  # isort: skip
 
 
 def features(schema: pa.Schema = arrow.SCHEMA) -> datasets.Features:
-    """The features of conversations: `Json()` for what is open, so that rows give objects."""
+    """The features of conversations, with `Json()` for values without a fixed schema, so that rows
+    contain objects."""
     return datasets.Features.from_arrow_schema(arrow.with_json(schema))
 
 

@@ -41,7 +41,7 @@ END = "$end"
 
 
 class Entry(msgspec.Struct, eq=False):
-    """A message that is being built; its text comes in pieces."""
+    """A message under construction, from pieces of text."""
 
     message: Part
     time: datetime | None = None
@@ -50,7 +50,7 @@ class Entry(msgspec.Struct, eq=False):
     at: int = 0
     """Its place among the entries."""
     span: Span | None = None
-    """The line that it begins in."""
+    """The line in which it begins."""
 
     @property
     def role(self) -> str:
@@ -110,7 +110,7 @@ class Thread:
         handler(self, event)
 
     def close(self) -> None:
-        """Put the pieces together; a run that goes on is cut here."""
+        """Joins the pieces; an open run ends here."""
         if self.running is not None:
             self._add({"role": END, "partial": True})
         for entries in (self.entries, *self.ways):
@@ -188,7 +188,8 @@ class Thread:
         return entry.at
 
     def _snapshot(self, event: Part) -> None:
-        """All messages as they are now. Reasoning that it does not repeat stays where it was."""
+        """All messages in their current state. Reasoning that the snapshot omits keeps its
+        place."""
         listed = objects(event.get("messages"))
         before, self.entries = self.entries, []
         thoughts = {} if any(m.get("role") == "reasoning" for m in listed) else _thoughts(before)
@@ -249,7 +250,7 @@ class Thread:
         self._say(event, "thought", "reasoning")
 
     def _thinking(self, event: Part) -> None:
-        """The older words have no ids: each beginning is a thought of its own."""
+        """Older events have no ids: each start is a block of its own."""
         if str(event.get("type")).endswith("_START"):
             self._open.pop("thought", None)
         else:
@@ -329,7 +330,7 @@ def _speaks(entry: Entry) -> bool:
 
 
 def _thoughts(entries: list[Entry]) -> dict[str, list[Entry]]:
-    """Reasoning by the message that it stands before."""
+    """Reasoning blocks by the message that follows them."""
     found: dict[str, list[Entry]] = {}
     waiting: list[Entry] = []
     for entry in entries:
@@ -592,7 +593,7 @@ def _read_binary(media: str, part: Part) -> Block:
 
 
 def read_result(wire: Part, tool: str | None) -> Message:
-    """A result. There is a word for its failure in messages, and in events what agents add."""
+    """A result. Messages have a field for its failure; events have an addition of agents."""
     name = wire.get("toolCallId")
     error = wire.get("error")
     failed = isinstance(error, str) or has_failed(wire.get("encryptedValue"))
@@ -610,7 +611,8 @@ def read_result(wire: Part, tool: str | None) -> Message:
 
 
 def write_message(message: Message, name: str) -> list[Part]:
-    """A message as those of AG-UI, thinking apart; `name` stands in for a missing id."""
+    """A message as AG-UI messages, with separate ones for thinking; `name` is used if there is no
+    id."""
     main: Part = {"id": message.id or name, "role": str(message.role)}
     if message.name is not None:
         main["name"] = message.name

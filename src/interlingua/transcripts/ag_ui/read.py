@@ -124,7 +124,7 @@ class ReadMessage(NamedTuple):
 
 
 class _Reading:
-    """Entries in, messages out: thinking waits for the answer that it belongs to."""
+    """Turns entries into messages; thinking waits for its answer."""
 
     def __init__(self, report: Report) -> None:
         self.messages: list[ReadMessage] = []

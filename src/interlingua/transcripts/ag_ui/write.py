@@ -50,7 +50,7 @@ def write_file(transcript: Transcript, name: str) -> Draft:
 
 
 def append_lines(transcript: Transcript, count: int, last: bytes) -> bytes:
-    """Events for the messages behind those that were read, in runs of their own."""
+    """Events for new messages, in runs of their own."""
     thread = _Thread(transcript, Report(NAME))
     return _lines(thread.events(count), last.startswith(b"data:"))
 

@@ -52,7 +52,7 @@ from interlingua.transcripts.transcript import (
 from interlingua.transcripts.values import NOT_JSON, as_text, decoded, from_iso, listed, members
 
 NODES = frozenset({"user", "assistant", "attachment", "system", "progress"})
-"""Lines of these types have a `uuid` and stand in the tree; all others are bookkeeping."""
+"""Types of lines that have a `uuid` and belong to the tree; all others are bookkeeping."""
 
 NOISE = (
     b'{"type":"api-request',
@@ -194,7 +194,7 @@ _DOCUMENTS = (".json", ".json.gz", ".json.zst")
 
 
 def variant_of(name: str) -> str:
-    """Which of the two forms a file of this name has."""
+    """The variant of the format for a file of this name."""
     return "document" if name.endswith(_DOCUMENTS) else "lines"
 
 

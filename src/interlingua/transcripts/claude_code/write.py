@@ -28,7 +28,7 @@ from interlingua.transcripts.notes import (
 from interlingua.transcripts.transcript import SubAgent, Transcript, bare, summary_text
 
 VERSION = "2.1.325"
-"""Which Claude Code the lines are made for."""
+"""The version of Claude Code that the lines are written for."""
 _AGENT = re.compile("agent-[0-9A-Za-z_-]{1,64}")
 """The ids of helpers that can be names of files."""
 
@@ -50,7 +50,7 @@ def write_file(transcript: Transcript, name: str) -> Draft:
 
 
 def append_lines(transcript: Transcript, start: int, last: bytes) -> bytes:
-    """Lines for the messages from `start` on, behind the last line that is there."""
+    """Lines for the messages from `start` on, after the last existing line."""
     above = msgspec.json.decode(last)
     lines = _Lines(above["sessionId"], transcript, above["uuid"])
     lines.number = start + 1_000_000  # apart from the names of lines that were made before
@@ -170,7 +170,7 @@ def _preserved(uuids: Sequence[str], anchor: str) -> dict[str, Any]:
 
 
 def _add_note(made: list[dict[str, Any]], item: RetoldMessage) -> list[Message]:
-    """Notes what reading these lines would not give again; the message that they show."""
+    """Adds a note with what these lines alone would lose; returns the message that they show."""
     shown = shown_as(made)
     note = None if shown is None else item.note(shown)
     if note is not None:

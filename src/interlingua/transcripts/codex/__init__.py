@@ -42,7 +42,7 @@ class Codex(Format):
         return tool_folder(home, "CODEX_HOME", ".codex") / "sessions"
 
     def find(self, home: Path) -> Iterator[Found | Skipped]:
-        """One for each thread: where it was set back, the file that was written last goes on."""
+        """One file per thread; if a thread was rolled back, the file that was written last."""
         last: dict[str, Found] = {}
         for folder in ("sessions", "archived_sessions"):
             for path in rollouts_in(

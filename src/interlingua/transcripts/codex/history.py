@@ -347,7 +347,7 @@ class History:
 def _copied(
     message: Message, id: str | None, metadata: MessageMetadata, time: datetime | None
 ) -> Message:
-    """A message that was read from items, with what lines say of it beside them."""
+    """A message read from items, with the data of the lines around them."""
     role, content, name = message.role, message.content, message.name
     return Message(role, content, name, id, None, metadata, time, changes=message.changes)
 

@@ -83,7 +83,7 @@ def detect_file(sample: Sample) -> str | None:
 
 
 def read_file(path: Path) -> Transcript:
-    """One session: its rollout, those that it goes on from, and those of its helpers."""
+    """One session: its rollout, the ones that it continues, and those of its sub-agents."""
     return _Rollout(path, Report(NAME)).transcript()
 
 
@@ -121,7 +121,7 @@ class _Rollout:
         return name if isinstance(name, str) else None
 
     def _base(self, depth: int) -> tuple[_Rollout | None, int]:
-        """The file that this one goes on from, and at which byte it leaves it."""
+        """The file that this one continues, and the byte at which it does."""
         about = self.meta.get("history_base")
         if not isinstance(about, dict):
             return None, 0
@@ -156,7 +156,8 @@ class _Rollout:
     def transcript(
         self, above: frozenset[str | None] = frozenset(), left: Iterator[int] | None = None
     ) -> Transcript:
-        """The session; `above` are threads that it helps, `left` limits the helpers."""
+        """The session; `above` are the threads that it is a sub-agent of, `left` limits the depth
+        of its own."""
         history = self.history()
         entries = history.entries
         messages = tuple(entry.message for entry in entries)
@@ -198,7 +199,7 @@ class _Rollout:
         return [Branch(self.thread, messages)], there.usages[len(shared.usages) :]
 
     def _files_before(self) -> list[OriginFile]:
-        """Files that this one goes on from, as far as they lie beside it."""
+        """The files that this one continues, as far as they are in the same folder."""
         found, base = [], self.base
         while base is not None:
             if base.path.parent == self.path.parent:
@@ -324,7 +325,7 @@ class _OverviewHistory(History):
 
 
 def overview_at(path: Path, id: str | None) -> Overview | None:
-    """None for a rollout that goes on from another, has helpers, or notes of another tool."""
+    """None for a rollout that continues another, has sub-agents, or has notes of another tool."""
     try:
         return _overview(path)
     except _NotPlainError:

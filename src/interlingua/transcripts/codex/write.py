@@ -33,7 +33,7 @@ from interlingua.transcripts.transcript import (
 from interlingua.transcripts.values import to_iso
 
 VERSION = "0.166.0"
-"""Which Codex the lines are made for."""
+"""The version of Codex that the lines are written for."""
 
 
 def write_file(transcript: Transcript, name: str) -> Draft:
@@ -47,7 +47,7 @@ def write_file(transcript: Transcript, name: str) -> Draft:
 
 
 def append_lines(transcript: Transcript, start: int, last: bytes) -> bytes:
-    """Lines for the messages from `start` on, behind the last line that is there."""
+    """Lines for the messages from `start` on, after the last existing line."""
     lines = _Lines(transcript.updated_at)
     ordinal = msgspec.json.decode(last).get("ordinal")
     lines.ordinal = ordinal + 1 if isinstance(ordinal, int) else 0
@@ -141,7 +141,7 @@ def _message_item(item: dict[str, Any]) -> dict[str, Any]:
 def _summary(
     lines: _Lines, message: Message, items: dict[int, list[dict[str, Any]]], mark: Compaction
 ) -> None:
-    """`said` are the items of the messages before it, as they were written."""
+    """`said` are the written items of the messages before it."""
     preserved = [item for at in mark.preserved for item in items.get(at, ())]
     summary = _message_item({"role": "user", "content": summary_text(message)})
     again = [*preserved, summary] if mark.summary_last else [summary, *preserved]
@@ -150,7 +150,7 @@ def _summary(
 
 
 def _add_note(made: list[dict[str, Any]], retold: RetoldMessage, history: History) -> None:
-    """Notes what reading these lines would not give again."""
+    """Adds a note with what these lines alone would lose."""
     items = [line for line in made if line["type"] in ("response_item", "compacted")]
     if not items:
         return

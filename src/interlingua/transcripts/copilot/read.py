@@ -57,7 +57,7 @@ from interlingua.transcripts.values import (
 )
 
 VERSION = "1.0.102"
-"""Which Copilot the events are made for."""
+"""The version of Copilot that the events are written for."""
 
 ENDPOINTS = {
     "/v1/messages": "anthropic",
@@ -152,7 +152,7 @@ def _thinking(data: Data, about: Data) -> Iterator[Block]:
 
 
 def _native(parts: list[Any], name: str) -> tuple[Block, ...]:
-    """Parts in the words of a provider's API."""
+    """Parts in the format of a provider's API."""
     turn = {"role": "assistant", "content": parts}
     wire: Data = {"input": parts} if name in OF_ITEMS else {"messages": [turn]}
     try:
@@ -296,7 +296,7 @@ class History:
             self.report.add("dropped", f"line {line.number}", because("unreadable", error=error))
 
     def _instruct(self, line: Line, message: Message) -> None:
-        """The first prompt is written before the instructions that it is sent with."""
+        """Adds instructions before the first prompt, although the file has them after it."""
         last = self.entries[-1].lines[-1].value if self.entries else {}
         interaction = last.get("type") == "user.message" and last["data"].get("interactionId")
         if interaction and interaction == line.value["data"].get("interactionId"):
@@ -414,7 +414,7 @@ def detect_file(sample: Sample) -> str | None:
 
 
 def read_file(path: Path) -> Transcript:
-    """One session, with its helpers, whose events stand between its own."""
+    """One session with its sub-agents, whose events are between its own."""
     report = Report(NAME)
     file = LinesFile(path, report)
     lines = [line for line in file.lines() if isinstance(line.value.get("type"), str)]
@@ -504,8 +504,8 @@ class _Session:
 
 
 def _compactions(entries: list[Entry]) -> tuple[Compaction, ...]:
-    """The summary comes with all prompts before it (seen by resuming with 1.0.102, 2026-11-17);
-    one at the end of the session has not been sent to a model yet."""
+    """The compactions. A model gets a summary together with all prompts before it (seen by resuming
+    with 1.0.102, 2026-11-17); one at the end of the session has not been sent yet."""
     marks = []
     for at, entry in enumerate(entries):
         if entry.compaction:

@@ -76,7 +76,7 @@ def write_file(transcript: Transcript, name: str) -> Draft:
 
 
 def append_lines(transcript: Transcript, start: int, last: bytes) -> bytes:
-    """Events for the messages from `start` on, behind the last one that is there."""
+    """Events for the messages from `start` on, after the last existing one."""
     events = _Events(transcript)
     events.parent = msgspec.json.decode(last).get("id")
     events.time = transcript.updated_at or events.time
@@ -177,7 +177,7 @@ def _all(events: _Events, transcript: Transcript, report: Report, start: int = 0
 
 
 def _report_unseen(transcript: Transcript, report: Report) -> None:
-    """Reports what Copilot stores but does not send on resuming (1.0.102, 2026-11-17)."""
+    """Reports data that Copilot stores but does not send on resuming (1.0.102, 2026-11-17)."""
     if transcript.format == NAME:
         return
     preserved = transcript.compactions[-1].preserved if transcript.compactions else ()
@@ -264,7 +264,7 @@ def _result(events: _Events, message: Message) -> None:
 
 
 def _add_note(made: list[dict[str, Any]], retold: RetoldMessage, history: History) -> list[Message]:
-    """Notes what reading these events would not give again; the messages that they show."""
+    """Adds a note with what these events alone would lose; returns the messages that they show."""
     before = len(history.entries)
     for value in made:
         history.take(Line(0, Span(0, 0), value))

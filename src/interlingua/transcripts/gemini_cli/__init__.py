@@ -37,7 +37,7 @@ def _id(path: Path) -> str | None:
 
 
 def _short_name(home: Path, places: Path, folder: str) -> str:
-    """The tool's name for a folder, or the one that it would choose."""
+    """The tool's short name for a folder, or the one it would choose."""
     projects = projects_in(home / ".gemini" / "projects.json")
     if folder in projects and owner_of(places / projects[folder]) in (None, folder):
         return projects[folder]

@@ -106,8 +106,8 @@ class Log:
             }
 
     def _again(self, value: dict[str, Any], line: Line) -> Record:
-        """A message in a list that replaces all: with what was known of it, if its content is
-        the same."""
+        """A message of a list that replaces all messages, with the data of the previous one if its
+        content is the same."""
         before = self._known.get(value["id"])
         if before is None:
             return Record(value, line)
@@ -132,7 +132,8 @@ def noted(value: dict[str, Any], mark: str) -> bool:
 
 
 def _says_the_same(before: dict[str, Any], now: dict[str, Any]) -> bool:
-    """An answer's calls stand apart in one form and among its parts in the other."""
+    """Whether two records have the same content; calls are separate in one form, and among the
+    parts in the other."""
     same = text_of(before) == text_of(now)
     return same and (now.get("type") == ANSWER or _beside_text(before) == _beside_text(now))
 
@@ -170,7 +171,7 @@ def owner_of(place: Path) -> str | None:
 
 
 def folder_of(path: Path) -> str | None:
-    """The working folder of a session, which its project's folder knows."""
+    """The working folder of a session, from its project's folder."""
     owner = owner_of(path.parent.parent)
     if owner is not None or len(path.parents) < 4:
         return owner
@@ -207,7 +208,7 @@ def read_file(path: Path) -> Transcript:
 
 
 class _ReadMessage(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A message, and the id of the record that it was read from."""
+    """A message, and the id of its record."""
 
     entry: Entry
     record: str
@@ -385,7 +386,7 @@ def _user(value: dict[str, Any]) -> list[Message]:
 
 
 def _from_parts(role: str, parts: list[Any]) -> list[Message]:
-    """The messages of one turn, which was JSON, so that it needs no further checks."""
+    """The messages of one turn. It was JSON, so no further checks are needed."""
     if not parts:
         return []
     if role == "user" and (common := common_turn(parts)) is not None:
@@ -475,7 +476,7 @@ def _content_blocks(value: dict[str, Any], calls_apart: bool) -> Iterator[Block]
 
 
 def _results(call: dict[str, Any], time: datetime | None) -> Iterator[Message]:
-    """The results of a call, mostly one; pictures that stand beside it are a part of it."""
+    """The results of a call, usually one; pictures beside it belong to it."""
     blocks = _result_blocks(_result_parts(call))
     failed = call.get("status") in ("error", "cancelled")
     beside: Any = tuple([block for block in blocks if not isinstance(block, ToolResultBlock)])

@@ -37,7 +37,8 @@ _COMMANDS = ("/", "?", "<session_context>", "<hook_context>")
 
 
 def write_file(transcript: Transcript, name: str) -> Draft:
-    """A session of its own. Results stand with their calls alone: the client sends them once."""
+    """A new session. Results are only stored with their calls, because the client sends them
+    once."""
     report = Report(NAME)
     log = _LogWriter(transcript)
     folder = transcript.folder or "/"
@@ -58,7 +59,7 @@ def write_file(transcript: Transcript, name: str) -> Draft:
 
 
 def append_lines(transcript: Transcript, start: int, last: bytes) -> bytes:
-    """Records for the messages from `start` on, behind the last line that is there."""
+    """Records for the messages from `start` on, after the last existing line."""
     log = _LogWriter(transcript)
     log.time = transcript.updated_at or log.time
     log.all(transcript, Report(NAME), start)
@@ -69,7 +70,7 @@ class _LogWriter(LineWriter):
     def __init__(self, transcript: Transcript) -> None:
         super().__init__(transcript.created_at)
         self._record_of: dict[int, dict[str, Any]] = {}
-        """The record that each message stands in."""
+        """The record of each message."""
         self._first: str | None = None
         """The first record that the client still sends."""
         self._space = uuid5(NAMESPACE_URL, transcript.id or transcript.format)
@@ -97,7 +98,8 @@ class _LogWriter(LineWriter):
         _report_signatures(retold, report)
 
     def _compact(self, retold: RetoldMessage, mark: Compaction) -> None:
-        """Rewinds to the start, writes the summary as a prompt and repeats what it preserves."""
+        """Rewinds to the start, writes the summary as a prompt, and repeats the messages that it
+        keeps."""
         if self._first is not None:
             self.made.append({"$rewindTo": self._first, KEY: {COMPACTED: True}})
             self._first = None
@@ -119,7 +121,7 @@ class _LogWriter(LineWriter):
         self.made.append(record)
 
     def _add(self, retold: RetoldMessage, results: list[RetoldMessage]) -> list[Message]:
-        """One record of an answer and its results; the messages that it shows."""
+        """Adds one record for an answer and its results; returns the messages that it shows."""
         message = retold.message
         time = self.next_time(message.created_at)
         name = message.id or str(uuid5(self._space, f"{retold.at}:{len(self.made)}"))

@@ -21,7 +21,7 @@ from interlingua.transcripts.transcript import Transcript
 
 
 def _data(home: Path) -> Path:
-    """`XDG_DATA_HOME` sets it, for this user's own home."""
+    """The data folder; for this user's own home, `XDG_DATA_HOME` sets it."""
     own = os.environ.get("XDG_DATA_HOME", "")
     return Path(own) if os.path.isabs(own) and home == Path.home() else home / ".local" / "share"
 
@@ -42,7 +42,8 @@ class OpenCode(Format):
     write = staticmethod(write_file)
 
     def root(self, home: Path) -> Path:
-        """The folder of this package: its data folder, or the default one in another home."""
+        """The folder of interlingua's own exports: its data folder, or the default one in another
+        home."""
         own = data_folder() if home == Path.home() else _data(home) / "interlingua"
         return own / "opencode"
 

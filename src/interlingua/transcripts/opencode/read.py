@@ -78,7 +78,7 @@ PROTOCOLS = {
 """The dialects of providers; all others have openai-chat."""
 
 PROVIDERS = {"gemini": "google", "vertex": "google-vertex", "bedrock": "amazon-bedrock"}
-"""Providers that OpenCode knows by another name than we do."""
+"""Providers that have another name in OpenCode."""
 
 BOOKKEEPING = frozenset(
     {"step-start", "step-finish", "patch", "snapshot", "agent", "retry", "subtask", "compaction"}
@@ -107,7 +107,7 @@ def read_parts(parts: list[dict[str, Any]], protocol: str | None) -> Iterator[Bl
 
 
 def _thinking(text: str, metadata: Any) -> ThinkingBlock:
-    """Signatures stand under the provider's name, each in its own words."""
+    """Signatures are under the provider's name, each with its own key."""
     for about in objects(list(members(metadata).values())):
         sealed = about.get("signature") or about.get("reasoningEncryptedContent")
         sealed = sealed or about.get("thoughtSignature")
@@ -141,7 +141,7 @@ def read_attachment(part: dict[str, Any]) -> Block:
 
 
 def read_results(parts: list[dict[str, Any]]) -> Iterator[Message]:
-    """The results that stand in the calls themselves."""
+    """Results that are part of the calls themselves."""
     for part in parts:
         match part:
             case {"type": "tool", "callID": str(name), "state": {"status": "completed"} as state}:

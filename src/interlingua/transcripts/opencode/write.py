@@ -41,7 +41,7 @@ from interlingua.transcripts.transcript import (
 from interlingua.transcripts.values import to_millis
 
 VERSION = "1.18.33"
-"""Which OpenCode the export is made for."""
+"""The version of OpenCode that the export is written for."""
 _STEP = timedelta(milliseconds=1)
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
@@ -66,7 +66,7 @@ class _Export:
         self._prompt_id: str | None = None
         self._model = ("anthropic", "unknown")
         self._places: dict[int, int] = {}
-        """Which of the messages made here each of the session's stands in."""
+        """For each message of the session, the index of the written message that contains it."""
         self._count = 0
 
     def session(self) -> dict[str, Any]:
@@ -118,7 +118,8 @@ class _Export:
         self.made.append({"info": info, "parts": [part]})
 
     def _keep(self, mark: Compaction | None, at: int, report: Report) -> None:
-        """OpenCode repeats everything from one message on; what was picked is written once more."""
+        """OpenCode repeats everything from one message on; selected messages are written once
+        more."""
         if mark is None or not mark.preserved:
             return
         if mark.summary_last:
@@ -205,7 +206,7 @@ class _Export:
     def _parts(
         self, message: Message, results: list[Message], info: dict[str, Any]
     ) -> Iterator[dict[str, Any]]:
-        """An answer stands between the marks of its step."""
+        """The parts of an answer, between the marks of its step."""
         time = {"start": to_millis(self.time), "end": to_millis(self.time)}
         if info["role"] == "user":
             yield from _message_parts(message, results, time)

@@ -225,7 +225,7 @@ CACHED = "gen_ai.usage.cache_read.input_tokens"
 WRITTEN = "gen_ai.usage.cache_write.input_tokens"
 REASONED = "gen_ai.usage.reasoning.output_tokens"
 COST = "operation.cost"
-"""In US dollars; a word of pydantic-ai, not of the conventions."""
+"""The cost in US dollars; an attribute of pydantic-ai, not of the conventions."""
 
 OLDER = {
     PROVIDER: ("gen_ai.system",),

@@ -117,7 +117,7 @@ def _content(body: Any) -> Wire:
 
 
 def _choice(body: Wire) -> Wire:
-    """The calls stand in the message, or beside it."""
+    """An answer whose calls are in the message, or beside it."""
     message = as_json(body.get("message"))
     inner = message if isinstance(message, dict) else {"content": message}
     if body.get("tool_calls") and "tool_calls" not in inner:
@@ -220,7 +220,7 @@ class Chain(msgspec.Struct, eq=False):
 
     @property
     def makers(self) -> dict[int, Chat]:
-        """By place among the entries: the request that an answer was given to."""
+        """For each answer, the request that it was returned for, by its index among the entries."""
         found: dict[int, Chat] = {}
         start = 0
         for run in self.runs:
@@ -622,7 +622,7 @@ def _with_notes(shown: Iterable[ShownMessage]) -> tuple[Message, ...]:
 def _other_choices(
     main: Chain, shown: list[ShownMessage], report: Report
 ) -> list[list[ShownMessage]]:
-    """Answers that were given in place of the last one."""
+    """Alternatives of the last answer."""
     last, at = main.last, len(main.last.history)
     others = (_entry(each, at, last, last.record.where, report) for each in last.made[1:])
     return [[*shown[:-1], *each] for each in others]

@@ -1,5 +1,5 @@
-"""Transcripts to traces: a span for each answer, of which the last has all of the history. The
-others have only their answers, so that a trace grows with the session and not with its square."""
+"""Transcripts to traces: a span for each answer. Only the last one has the whole history, the
+others only their answers, so the trace does not grow quadratically."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class _Trace:
         return Chat(Record("", attributes, start=time, end=time), [], history, made)
 
     def remember(self, report: Report) -> None:
-        """Notes what reading these entries would not give again."""
+        """Adds a note with what these entries alone would lose."""
         talk = Talk(self.name)
         talk.chats = self.chats
         shown = [each.message for each in talk.shown(Report(NAME))]

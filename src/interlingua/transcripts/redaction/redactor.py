@@ -157,7 +157,7 @@ class Span(NamedTuple):
 
 
 def spans(text: str, rules: Rules) -> list[Span]:
-    """From left to right, without overlaps; what overlaps is taken out as one."""
+    """From left to right; overlapping spans are merged."""
     taken = [match.span() for match in _PLACEHOLDER.finditer(text)] if TAKEN_OUT in text else []
     found = [
         span
@@ -173,7 +173,7 @@ def _is_inside(at: int, taken: list[tuple[int, int]]) -> bool:
 
 
 def joined(found: list[Span]) -> list[Span]:
-    """In their order, those that overlap as one."""
+    """Spans in order; overlapping ones are merged."""
     out: list[Span] = []
     for span in sorted(found, key=lambda each: (each.start, -each.end)):
         if out and span.start < out[-1].end:
@@ -206,19 +206,19 @@ def _all(text: str, rules: Rules) -> Iterator[Span]:
 
 
 def _promised(signs: list[str], rules: Rules) -> Iterator[Shape]:
-    """The shapes of which a text has a sign, each once."""
+    """The shapes with a sign in this text, each once."""
     if len(signs) < 2:
         return iter(rules.signs[signs[0]] if signs else ())
     return iter({id(shape): shape for sign in signs for shape in rules.signs[sign]}.values())
 
 
 SPREADING = 8
-"""A secret of this many characters is taken out wherever it stands, recognised or not."""
+"""A secret of this many characters is removed everywhere, even where it is not recognised."""
 SEALED = "sealed-text"
 """The kind of a field that had to go since it belongs to a text that was changed."""
 _SEALS = words("signature thoughtSignature thought_signature encrypted_content encrypted_reasoning")
 _STRUCTURAL = words("type role kind object")
-"""Keys of plain JSON whose values are words that a format is recognised by."""
+"""Keys of plain JSON whose values identify a format."""
 
 
 def redact(value: Any, rules: Rules = ALL) -> Redacted:
@@ -248,8 +248,8 @@ class Redactor:
         _Walk(self, learning=True, fixed_keys=fixed_keys).any(value, "")
 
     def redact(self, value: Any, place: str = "", fixed_keys: bool = False) -> Redacted:
-        """The value without its secrets. `place` is where it stands in something larger;
-        `fixed_keys` are keys of a schema, which hold no secrets and stay."""
+        """The value without its secrets. `place` is its place in a larger value; `fixed_keys` are
+        keys of a schema, which contain no secrets and stay."""
         walk = _Walk(self, fixed_keys=fixed_keys)
         changed = walk.any(value, place)
         return Redacted(changed, tuple(walk.findings))
@@ -486,7 +486,7 @@ def _text_of(block: DocumentBlock) -> str | None:
 
 @cache
 def _open_fields(cls: type[Value]) -> tuple[str, ...]:
-    """The fields that can hold any text; words of a closed list are excluded."""
+    """Fields that can contain any text, unlike enumerated values."""
     hints = get_type_hints(cls)
     return tuple([name for name in cls.__struct_fields__ if _is_open(hints[name])])
 

@@ -15,7 +15,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import Literal, NamedTuple
 
 WORD = r"(?<![A-Za-z0-9_-])"
-"""Not in the middle of a longer word."""
+"""The beginning of a word."""
 
 
 def words(text: str) -> frozenset[str]:
@@ -45,7 +45,7 @@ def _key(kind: str, sign: str, rest: str) -> Shape:
 
 
 def _is_random(match: re.Match[str]) -> bool:
-    """Words of a language have no digits in them."""
+    """Whether it looks random: words of a language contain no digits."""
     return any(letter.isdigit() for letter in match[1])
 
 
@@ -190,7 +190,7 @@ _NO_PEOPLE = words(
     "user username users me you name yourname your-name someone runner shared public default"
     " linuxbrew node app"
 )
-"""Home folders that name no person."""
+"""Home folders that do not name a person."""
 _VERSION_BEFORE = re.compile(
     r"(?:\bv|\bversions?|\bver\.?|\brelease|\bbuild|[=~<>!]=|[<>^~@]|[A-Za-z0-9][-_/])"
     r"[\s:=\"'`]{0,4}$",
@@ -209,7 +209,7 @@ HOME = (
     r"([^\s\\/:*?\"'<>|,;)\](}{`]{1,64})"
 )
 FOLDED_HOME = r"(?:^|(?<=[\\/]))-(?:home|Users)-([A-Za-z0-9_.]{1,64})(?=-|$)"
-"""The form of a project's folder in coding agents: `-home-u17-project`."""
+"""A home folder in the name of an agent's project folder: `-home-u17-project`."""
 
 
 def _is_person(match: re.Match[str]) -> bool:
@@ -298,7 +298,7 @@ class NamedSecret(NamedTuple):
 
 
 def kind_of_name(name: str) -> NameKind | None:
-    """Whether a name promises a secret: by its last words."""
+    """The kind of secret that a name announces, by its last words."""
     words = [word.lower() for word in _WORDS.findall(name)]
     while words and words[-1].isdigit():
         words.pop()

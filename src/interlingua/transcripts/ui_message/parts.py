@@ -40,7 +40,7 @@ PROVIDERS = {
     "amazonBedrock": ("bedrock", "bedrock"),
     "openrouter": ("openrouter", "openrouter"),
 }
-"""Keys of `providerMetadata`: whose words they are, as provider and dialect."""
+"""Keys of `providerMetadata`, with their provider and dialect."""
 
 SEALS = {
     "anthropic": "signature",
@@ -52,7 +52,7 @@ SEALS = {
     "vertex": "thoughtSignature",
     "googleVertex": "thoughtSignature",
 }
-"""By what word each of them calls a signature."""
+"""The key of a signature for each of them."""
 
 ISSUERS = {
     "anthropic": "anthropic",
@@ -202,7 +202,7 @@ def _read_call(part: Part, whose: str | None) -> ToolUseBlock:
 
 
 def read_result(part: Part) -> ToolResultBlock | None:
-    """The result in a call's part; None if there is none yet."""
+    """The result in a call's part; None if it is missing."""
     failed = _ENDS.get(str(part.get("state")))
     if failed is None:
         return None

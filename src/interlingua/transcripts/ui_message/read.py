@@ -111,7 +111,7 @@ _MADE = re.compile(r"il-\d+")
 
 
 class _Step(NamedTuple):
-    """One answer: how many borders stand before it, and its parts."""
+    """One answer: the number of borders before it, and its parts."""
 
     starts: int
     parts: list[Part]
@@ -392,7 +392,7 @@ def _notes(ui: Any) -> Part:
 
 
 def _session(listed: list[Any]) -> Part:
-    """A session's data beside the list stands with its first message."""
+    """A session's data beside the list is stored with its first message."""
     return read_session_note(_notes(listed[0]).get("session") if listed else None)
 
 

@@ -171,7 +171,7 @@ class _Folding:
                 approval |= {key: chunk[key] for key in ("approved", "reason") if key in chunk}
 
     def _data(self, chunk: Part) -> None:
-        """Data with an id that is there already takes its place; passing data leave nothing."""
+        """Data with a known id replaces the earlier data; transient data is ignored."""
         if chunk.get("transient"):
             return
         for part in self.parts if "id" in chunk else ():
@@ -200,7 +200,7 @@ def _merged(old: Any, new: Any) -> Any:
 
 
 def _partly(text: str) -> Any:
-    """Arguments as far as they came."""
+    """Arguments that are still incomplete."""
     try:
         return jiter.from_json(text.encode(), partial_mode="on") if text else {}
     except ValueError:

@@ -242,7 +242,7 @@ class _Turn:
         return places
 
     def _notes(self, read: list[Message]) -> Part:
-        """Notes on what the parts alone would be read as; each by its number."""
+        """Notes on what the parts alone would be read as, by their number."""
         places = self._places(read)
         notes: Part = {}
         hidden: list[Message] = []
@@ -293,7 +293,7 @@ def _answered(message: Message) -> str | None:
 
 
 def _results(messages: Iterable[Message], hosted: bool = False) -> dict[str, list[ToolResultBlock]]:
-    """Results by the calls that they answer; those of hosted tools stand in the answer itself."""
+    """Results by their calls; those of hosted tools are in the answer itself."""
     found: dict[str, list[ToolResultBlock]] = {}
     for message in messages:
         for block in message.content if (message.role is Role.TOOL) != hosted else ():
