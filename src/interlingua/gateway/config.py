@@ -224,7 +224,7 @@ class _Reader:
         return routes
 
     def _word(self, table: Mapping[str, Any], name: str, words: Sequence[str], place: str) -> Any:
-        """One of some words; None if it is not set."""
+        """One of several words; None if it is not set."""
         found = self._value(table, name, str, None, place)
         if found is not None and found not in words:
             self._add(f"{place}{name}", f"expected one of {', '.join(words)}, found {found!r}")
@@ -351,8 +351,8 @@ class Row(NamedTuple):
 
 
 def targets_of(settings: Settings) -> Targets:
-    """Who can be asked. A provider with several keys has one by itself too, for what no pool
-    spreads: lists of models, turns of sessions and tasks."""
+    """The available targets. A provider with several keys also has one of its own, for requests
+    outside of pools: lists of models, turns of sessions and tasks."""
     known = dict(providers(settings.providers_file or own_path()))
     for name, own in settings.providers.items():
         if own.keys and name in known and known[name].auth:
@@ -368,8 +368,8 @@ def targets_of(settings: Settings) -> Targets:
 
 
 def table(settings: Settings, targets: Targets | None = None) -> list[Row]:
-    """The routes of a gateway, fallbacks after the model they stand in for; then every provider.
-    A missing key is no error: it may be given later."""
+    """The routes of a gateway, each with its fallbacks; then every provider. A missing key is no
+    error, because it may be set later."""
     targets = targets or targets_of(settings)
     rows: list[Row] = []
     try:
@@ -423,7 +423,7 @@ def check(settings: Settings) -> list[Problem]:
 
 
 def warnings(settings: Settings) -> list[Problem]:
-    """What is set and does nothing with the variables of this environment."""
+    """Settings that have no effect with the variables of this environment."""
     variable = settings.alerts.secret.removeprefix("env:")
     if not settings.alerts.url or os.environ.get(variable):
         return []
@@ -494,7 +494,7 @@ def _member_row(member: Member, shows_weight: bool, prices: PriceTable) -> Row:
 
 
 def _problem(target: Target, prices: PriceTable) -> str | None:
-    """Why a target of a route is not asked, by any key or by some."""
+    """Why a target of a route cannot be used, by any key or by some."""
     problem = _unset(target.provider, target)
     if problem is None and WILDCARD not in target.model and target.model not in prices:
         return "no price: keys with a cap do without it; prices.toml can have one"

@@ -1,4 +1,4 @@
-"""The gateway as a whole: its parts, and which model a name stands for."""
+"""The gateway as a whole: its parts, and the model for a name."""
 
 from __future__ import annotations
 
@@ -135,8 +135,8 @@ class Route(NamedTuple):
         return self.limited_to(targets)._replace(conversation=self.conversation)
 
     def asked_with(self, own: ClientKey | None) -> Route:
-        """With the client's own key at the one provider that it is for, and without others that
-        want a key of their own."""
+        """With the client's own key for its provider, and without other providers that need a
+        client's key."""
         if self.key_for is not None and own is None:
             text = (
                 f"{self.key_for} needs your own API key: send it where the SDK puts it,"
@@ -154,15 +154,15 @@ class Route(NamedTuple):
         return self.limited_to(targets)._replace(conversation=self.conversation)
 
     def placed(self, members: Mapping[str, msgspec.Raw], tenant: str | None) -> Route:
-        """With the members of the pool in the order in which this request asks them. Those that
-        rest come after the fallbacks."""
+        """With the members of the pool in the order for this request. Members that are skipped at
+        the moment come after the fallbacks."""
         pool = self.pool
         if pool is None:
             return self
         return self.ordered(pool, conversation_of(members, tenant))
 
     def ordered(self, pool: Pool, conversation: ConversationName | None) -> Route:
-        """As `placed`, for a known conversation."""
+        """Like `placed`, for a known conversation."""
         named = conversation is not None and not conversation.is_first
         ordered = pool.order(conversation.name if conversation and named else None)
         pooled = [each.target for each in ordered if each.label in self.models]
@@ -183,7 +183,7 @@ def next_round() -> Iterator[None]:
 
 
 class Gateway:
-    """Parts that are not given do nothing: no keys, no caps, no memory, no trace."""
+    """The parts of a gateway. Missing parts do nothing: no keys, no caps, no memory, no trace."""
 
     content: ContentLog | None = None
 
@@ -290,7 +290,7 @@ class Gateway:
         return known
 
     def route_settings(self, name: str) -> RouteSettings | None:
-        """The route that a name stands for, if the settings have one."""
+        """The route with this name, if the settings have one."""
         return find_route(self.settings.routes, name)
 
     def _find(self, name: str, front: Front) -> Route:
@@ -328,8 +328,8 @@ class Gateway:
         return self.targets.find(model, dialect, dialect_is_default=settings.dialect is None)
 
     def _meant(self, name: str, front: Front) -> str:
-        """The model that a name means. Names from clients of Ollama go to Ollama, since only it
-        knows its models."""
+        """The model for a name. Names from clients of Ollama go to Ollama, which alone knows its
+        models."""
         if front.own_names is not None and front.own_names.match(name):
             return f"{front.provider}:{name}"
         is_ollama = front.tagged_names

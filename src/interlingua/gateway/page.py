@@ -97,7 +97,7 @@ OWN_PLACES = ("/playground", "/tasks/{id}", "/admin")
 
 @cache
 def routes() -> tuple[Route, ...]:
-    """One route for each file that the page asks for."""
+    """One route for each file of the page."""
     files = {f"/page/{name}": name for name in sorted(contents().keys() - {INDEX})}
     served = {**files, "/favicon.ico": "icon.svg"}
     return (
@@ -141,8 +141,8 @@ AROUND = 40
 
 
 class NewRedaction(msgspec.Struct, forbid_unknown_fields=True):
-    """What to redact: `kinds` (all by default), own `patterns` by their names, and placeholders
-    of a first look that are to stay unredacted (`keep`)."""
+    """What to redact: `kinds` (default: all), the user's `patterns` by name, and placeholders from
+    a preview that are to stay unredacted (`keep`)."""
 
     kinds: list[str] | None = None
     patterns: dict[str, str] = {}
@@ -210,7 +210,7 @@ async def _cleaned(session: SessionExport, options: NewRedaction) -> RedactedExp
 
 
 def _grouped(made: RedactedExport) -> list[dict[str, Any]]:
-    """Findings of one thing together; those of fields that went with their text by their kind."""
+    """Groups findings of the same thing; those of removed fields by their kind."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in made.findings:
         groups.setdefault((finding.kind, finding.placeholder), []).append(finding)

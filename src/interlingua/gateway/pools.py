@@ -34,7 +34,7 @@ COOLING = frozenset(
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 """Seconds that a member rests after a failure; doubled with every further one."""
 LONGEST_ASKED = 3600.0
-"""Seconds that a member rests at most because it asked for a pause."""
+"""The most seconds for which a member is skipped because of its `retry-after`."""
 MEMORY = 10_000
 """Conversations whose member is remembered."""
 WINDOW = 60.0
@@ -63,8 +63,8 @@ class Health(msgspec.Struct, eq=False):
         return self.total
 
     def seconds(self, now: float) -> float:
-        """The latency to expect. It is measured anew, by one request at a time, where it is not
-        known or a minute old: what was slow once may be quick again."""
+        """The expected latency. One request at a time measures it again if it is unknown or a
+        minute old, because a slow member may have recovered."""
         is_old = self.latency is None or self.measured_at <= now - WINDOW
         if is_old and not self.in_flight:
             return 0.0
@@ -136,8 +136,8 @@ class Pool:
         self._chance = chance
 
     def order(self, key: str | None = None) -> list[Member]:
-        """All members, the one to ask first in front and those that rest last. `key` names the
-        conversation; without one, the request is placed by itself."""
+        """All members, the preferred one first and skipped ones last. `key` names the conversation;
+        without one, the request is placed on its own."""
         now = self._clock()
         health, members = self._health, self.members.values()
         ready = [each for each in members if health[each.label].rests_until <= now]
@@ -195,7 +195,8 @@ class Pool:
         health.failures, health.rests_until = 0, 0.0
 
     def failed(self, label: str, error: CallError) -> None:
-        """It rests if it failed by itself, for as long as it asks for."""
+        """Records a failure; if it is the member's own, it is skipped for as long as it
+        requests."""
         if error.kind not in COOLING:
             return
         health = self._health[label]
@@ -222,8 +223,8 @@ class Pool:
 
 
 def _score(key: str, member: Member) -> float:
-    """Weighted rendezvous hashing: the highest score wins. Every process gives a key the same
-    member, shares follow the weights, and a member that goes moves only its own keys."""
+    """Weighted rendezvous hashing: the highest score wins. Every process maps a key to the same
+    member, shares follow the weights, and a removed member moves only its own keys."""
     digest = hashlib.blake2b(f"{key}\0{member.label}".encode(), digest_size=8).digest()
     part = (int.from_bytes(digest) + 1) / (2**64 + 2)
     return -member.weight / math.log(part)
@@ -249,8 +250,8 @@ _ASKING = frozenset({"system", "developer", "user"})
 
 
 class ConversationName(NamedTuple):
-    """What a request is a part of. `is_first`: nothing has been answered in it yet, and only its
-    beginning names it, which other conversations may share."""
+    """The conversation of a request. `is_first`: it has no answer yet and is only identified by its
+    beginning, which other conversations may share."""
 
     name: str
     is_first: bool = False
@@ -324,8 +325,8 @@ def members_of(
 
 
 def with_timeouts(provider: Provider, total: float | None, first: float | None) -> Provider:
-    """The provider with the timeouts of a route; a stream may not be silent for longer than an
-    answer may take that comes whole."""
+    """The provider with the timeouts of a route; a stream may not pause for longer than a whole
+    answer may take."""
     if total is None and first is None:
         return provider
     usual = provider.timeouts

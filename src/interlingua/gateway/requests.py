@@ -49,8 +49,8 @@ LARGEST = 2**53
 
 
 async def listing(service: Service, request: Request, principal: Principal) -> Response:
-    """A page of them, the newest first; for who accepts `text/event-stream`, those that end from
-    now on, or behind a number."""
+    """A page of requests, newest first; for clients that accept `text/event-stream`, those that
+    finish from now on, or after a number."""
     query = request.query_params
     filter = _filter_of(query, principal)
     if feed.accepts_stream(request):
@@ -227,7 +227,7 @@ async def _live(
 
 
 async def _until_store_fails(source: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-    """The stream; where the store does not answer it ends, and the client comes back."""
+    """The stream; if the store does not answer, it ends, and the client reconnects."""
     try:
         async with aclosing(source):
             async for piece in source:
@@ -238,7 +238,7 @@ async def _until_store_fails(source: AsyncGenerator[bytes, None]) -> AsyncGenera
 
 
 POLL = 0.5
-"""Seconds between two looks at what other workers have written."""
+"""Seconds between polls for requests of other workers."""
 GATHER = 0.05
 """Seconds in which requests are gathered before the store is read again."""
 LIVE_PAGE = 100

@@ -1,4 +1,4 @@
-"""A gateway with all its parts, opened from settings: what `serve` runs, and tests too."""
+"""Opens a gateway with all its parts from settings, for `serve` and for tests."""
 
 from __future__ import annotations
 

@@ -37,11 +37,11 @@ class Limits:
     connections: int = 4096
     """Connections at a time, in one worker; more are refused with a retry time."""
     open_requests: int = 512
-    """Of one key at a time, in one worker, streams included; fewer where the system allows few open
+    """Open requests and streams of one key in one worker; fewer if the system allows few open
     files, so that no key holds all connections."""
     conversations: int = 64 * 1024 * 1024
-    """Bytes that one worker may use to remember conversations, so that their next turn costs
-    what is new; 0 remembers nothing."""
+    """Memory of one worker for conversations, in bytes, so that each turn converts only what is
+    new; 0 remembers nothing."""
 
 
 Strategy = Literal["weighted", "least_busy", "latency", "usage"]
@@ -70,8 +70,8 @@ class ProviderSettings:
     keys: tuple[str, ...] = ()
     """Variables with several keys, each as `env:NAME`; requests are spread over them."""
     credentials: Literal["adc", "aws", "client"] | None = None
-    """Where its credentials come from in place of keys: Google's application default credentials,
-    the credentials of AWS, or each client, whose own key is passed on."""
+    """The source of its credentials instead of keys: Google's application default credentials,
+    those of AWS, or each client, whose own key is passed on."""
     aws_profile: str | None = None
     """The profile of AWS."""
 
@@ -79,7 +79,7 @@ class ProviderSettings:
 Redaction = Literal["off", "replace", "restore"]
 REDACTIONS: tuple[str, ...] = get_args(Redaction)
 COMPACT = "compact"
-"""The word for `RouteSettings.overflow` that has a conversation compacted."""
+"""The value of `RouteSettings.overflow` that compacts the conversation."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,12 @@ class RouteSettings:
     """Bodies in the model's own dialect are passed on unchanged, even if the model rejects parts
     of them."""
     fetch_media: bool | None = None
-    """As in `Settings`, which it overrides."""
+    """Overrides the field of `Settings`."""
     caching: Caching | None = None
-    """As in `Settings`, which it overrides."""
+    """Overrides the field of `Settings`."""
     overflow: str | None = None
-    """What happens where a conversation is longer than the model takes: `compact`, or the larger
-    model that is asked; None: the client gets the error."""
+    """What to do if a conversation is longer than the model accepts: `compact`, or a larger model
+    to use; None: the client gets the error."""
 
     on_break: Literal["error", "continue"] = "error"
     """The reaction to a stream that breaks off after its first byte."""
@@ -138,7 +138,7 @@ class Listen:
     port: int = 8400
     workers: int = 1
     hosts: tuple[str, ...] = ()
-    """Names that a client may know the gateway by, beside those of this machine."""
+    """Host names of the gateway, besides those of this machine."""
     origins: tuple[str, ...] = ()
     """Web pages that may ask; none, unless they are named."""
     notice_seconds: float = 1.0
@@ -188,7 +188,7 @@ class Telemetry:
     """One JSON object per line, or text for people; `auto` looks whether a person is watching."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_requests: bool = False
-    """A line for every request; without it, for those that failed."""
+    """Whether to log every request, not only failed ones."""
     loss_seconds: float = 3600.0
     """Seconds for which a loss report can be fetched."""
 
@@ -257,8 +257,8 @@ def route_name(routes: Mapping[str, RouteSettings], name: str) -> str | None:
 
 
 def find_route(routes: Mapping[str, RouteSettings], name: str) -> RouteSettings | None:
-    """The same route with its models. Behind a namespace (`team/*`, `a:*`), a `*` in them stands
-    for the rest of the client's name; behind any other beginning (`gpt-*`), for the whole name."""
+    """The route with its models. After a namespace (`team/*`, `a:*`), a `*` in them stands for the
+    rest of the client's name; after any other prefix (`gpt-*`), for the whole name."""
     found = route_name(routes, name)
     if found is None or not found.endswith(WILDCARD):
         return routes.get(name)

@@ -93,8 +93,8 @@ def _day(row: StatsRow) -> tuple[Any, ...]:
 
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
-    """Totals of today, 7 and 30 days; and for `days` of them a series and what each model, route,
-    key and team had of it."""
+    """Totals of today, 7 and 30 days, and for `days` of them a series and the shares of each model,
+    route, key and team."""
     days = number(request.query_params, "days", 7, 1, 30)
     if days not in WINDOWS.values():
         raise ApiError(400, "invalid_request", "days: expected 1, 7 or 30")

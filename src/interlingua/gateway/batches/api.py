@@ -75,7 +75,7 @@ async def create_messages(service: Service, request: Request, principal: Princip
 
 
 def base_of(request: Request) -> str:
-    """The address by which the client knows this gateway."""
+    """The base URL under which the client reaches this gateway."""
     return str(request.base_url).rstrip("/")
 
 

@@ -34,7 +34,7 @@ from interlingua.store.base import AsyncStore
 from interlingua.store.idempotency import ObjectRow
 
 MOST_OPEN = 100
-"""Of one tenant."""
+"""The most open batches of one tenant."""
 PAGE = 100
 """Rows that are read at a time."""
 _LATEST = 2**62
@@ -51,7 +51,7 @@ class Batches(Leases[BatchRun]):
         self.gateway = gateway
         self.files = Files(store)
         self.app: Asgi | None = None
-        """What answers the requests."""
+        """The application that answers the requests."""
 
     # The store
 

@@ -44,22 +44,22 @@ class Outcome(NamedTuple):
 
 
 class Way(Protocol):
-    """How a provider is asked."""
+    """The HTTP access to a provider's batch API."""
 
     async def json(self, method: str, target: Target, path: str, *args: Any, **more: Any) -> Wire:
-        """The object that it answers."""
+        """Sends a request and returns the JSON object of its answer."""
 
     def lines(self, target: Target, path: str) -> AsyncGenerator[bytes, None]:
         """The lines of a file of its."""
 
 
 class BatchForm:
-    """OpenAI's, and what the others have in common with it."""
+    """The form of OpenAI's batches, and the shared parts of the others."""
 
     path = "/batches"
     listed = "data"
     most_bytes = 190 * MEBIBYTE
-    """Of the requests of one batch, which is less than the provider takes."""
+    """The most bytes of the requests of one batch; less than the provider's limit."""
     one_model = False
     over = frozenset({"completed", "failed", "expired", "cancelled"})
 

@@ -1,5 +1,5 @@
-"""Batches of a provider's own, for those who want its price: the requests are translated and handed
-over, and when its results are there, each takes the way back of an answer to a single request."""
+"""Batches at the provider, for its price: requests are translated and submitted, and its results
+are processed like the answers to single requests."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ Wire = dict[str, Any]
 
 
 class HandOverError(InterlinguaError):
-    """A provider does not take a batch, or does not return its results. `status` is its
-    answer's; None if it was not asked."""
+    """A provider refuses a batch, or does not return its results. `status` is that of its answer;
+    None if it was not asked."""
 
     def __init__(self, problem: str, status: int | None = None) -> None:
         super().__init__(problem)
@@ -65,8 +65,8 @@ class NativeBatch:
         self._cancelled = False
 
     async def run(self, done: set[int]) -> None:
-        """Hands the batch over, if that is possible, and stores its results; `done` are those that
-        are there, and has all of them in the end."""
+        """Submits the batch, if possible, and stores its results. `done` has the stored results, in
+        the end all of them."""
         try:
             while not await self._tried(done):
                 with suppress(TimeoutError):
@@ -77,7 +77,7 @@ class NativeBatch:
             await self._transport.close()
 
     async def _tried(self, done: set[int]) -> bool:
-        """Whether nothing is left to be tried. What may have been handed over is never run by the
+        """Whether nothing is left to do. A batch that may have been submitted is never run by the
         queue as well, unless the provider has refused it."""
         batch = self._batch
         try:
@@ -153,11 +153,11 @@ class NativeBatch:
         return Planned(self._batch.id, target, url, spool, count)
 
     def _id(self, number: int) -> str:
-        """What a request is called there."""
+        """The id of a request in the provider's batch."""
         return f"{self._batch.id[-26:]}-{number}"
 
     async def _wire(self, principal: Principal, item: Item) -> tuple[Target, str, bytes]:
-        """Where a request goes, and its body there."""
+        """The path of a request at the provider, and its body."""
         found = match(self._batch.endpoint)
         assert found is not None
         if found.action != "generate":
@@ -176,7 +176,7 @@ class NativeBatch:
         return prepared.target, f"/v1{paths.request.removeprefix('/v1')}", prepared.http.body
 
     async def _submit(self, planned: Planned) -> None:
-        """Hands it over once. Whether an earlier process did is asked of the provider."""
+        """Submits the batch once. The provider is asked whether an earlier process did."""
         batch, target = self._batch, planned.target
         form = target.provider.batches or ""
         if batch.handed is None:

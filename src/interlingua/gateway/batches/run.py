@@ -35,13 +35,13 @@ AT_A_TIME = 8
 """Requests of one batch under way."""
 MOST_REQUESTS = 50_000
 MOST_ERRORS = 100
-"""Of a file that cannot be run."""
+"""The most errors of a file that cannot be run."""
 LONGEST_ID = 512
 TRIES = 4
-"""Of a request that fails for reasons of its provider."""
+"""Attempts of a request that fails because of its provider."""
 LONGEST_WAIT = 30.0
 LONGEST_BESIDE = 5.0
-"""Seconds between two looks whether other requests of its key have left room."""
+"""The longest pause in seconds between checks whether the key's other requests have left room."""
 LONGEST_FOR_CAP = 300.0
 """The same for a cap that is spent: a higher one may be set meanwhile."""
 SAVED_EVERY = 1.0
@@ -56,8 +56,8 @@ class WholeAnswer(NamedTuple):
 
 
 class Room:
-    """How many requests of a batch are under way: fewer where the caps of its key have no room for
-    more at a time."""
+    """The number of concurrent requests of a batch: fewer if the caps of its key have no room for
+    more."""
 
     def __init__(self, most: int) -> None:
         self.most = self._limit = most
@@ -241,7 +241,7 @@ class BatchRun:
             await self.batches.save(self.batch)
 
     async def _result(self, item: Item) -> Result:
-        """Asks until there is an answer, the batch is cancelled, or it has expired."""
+        """Sends the request until there is an answer, the batch is cancelled, or it has expired."""
         tries, looks = Counter[bool](), 0
         while True:
             async with self._room:
@@ -264,7 +264,7 @@ class BatchRun:
             await self._pause(wait)
 
     def _unasked(self, item: Item) -> Result | None:
-        """What becomes of a request that is not to be asked any more."""
+        """The result of a request that is no longer sent."""
         if self.cancelled.is_set():
             return Result(item.custom_id, "cancelled")
         if time.time() >= self.batch.expires_at:
@@ -278,7 +278,7 @@ class BatchRun:
             await asyncio.wait_for(self.cancelled.wait(), min(seconds, left))
 
     async def result_of(self, item: Item, reply: FinishedReply) -> Result:
-        """What a provider has answered to a request, as its client wants it."""
+        """A provider's answer to a request, in the client's form."""
         with answered_by(reply):
             made = await self._asked(item, asyncio.Event())
         assert made is not None, "nothing cancels it"

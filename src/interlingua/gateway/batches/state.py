@@ -26,9 +26,9 @@ SECONDS = 30 * 86400.0
 PIECE = 512 * 1024
 """Bytes of a row."""
 MOST_FILES = 1000
-"""Of one tenant."""
+"""The most files of one tenant."""
 MOST_BYTES = 1024**3
-"""Of all files of one tenant."""
+"""The most bytes of all files of one tenant."""
 BATCH = "batch"
 _LATEST = 2**62
 Wire = dict[str, Any]
@@ -158,7 +158,7 @@ Status = Literal[
 ]
 OPEN = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
 ENDPOINTS = ("/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/v1/completions")
-"""Where the requests of a batch of OpenAI's API may go."""
+"""Paths of OpenAI's API that the requests of a batch may use."""
 MESSAGES = "/v1/messages"
 DAY = 86400
 
@@ -204,7 +204,7 @@ class Batch(msgspec.Struct):
     metadata: dict[str, str] | None = None
     counts: Counts = msgspec.field(default_factory=Counts)
     times: dict[str, float] = {}
-    """When it came into a status."""
+    """The time of each change of the status."""
     errors: list[Wire] = []
     """Why its file cannot be run."""
     output_file_id: str | None = None
@@ -225,7 +225,7 @@ class Batch(msgspec.Struct):
         self.times.setdefault(status, at)
 
     def openai(self) -> Wire:
-        """As `/v1/batches` shows it."""
+        """The batch in the form of `/v1/batches`."""
         counts, times = self.counts, self.times
         stamps = {
             f"{status}_at": int(times[status]) if status in times else None
@@ -266,7 +266,8 @@ class Batch(msgspec.Struct):
         }
 
     def anthropic(self, base: str) -> Wire:
-        """As `/v1/messages/batches` shows it; `base` is the address of this gateway."""
+        """The batch in the form of `/v1/messages/batches`; `base` is the base URL of this
+        gateway."""
         counts, times = self.counts, self.times
         ended = None if self.is_open else max(times.values(), default=self.created_at)
         status = "in_progress" if self.is_open else "ended"
@@ -343,7 +344,7 @@ class Result(msgspec.Struct):
 
     @property
     def part(self) -> str:
-        """The file of OpenAI's that it is in."""
+        """The result file of OpenAI's API that contains it."""
         return "output" if self.kind == "succeeded" else "errors"
 
 

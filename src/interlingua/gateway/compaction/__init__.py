@@ -1,1 +1,1 @@
-"""Compaction of conversations, in the words of each vendor, with any model behind."""
+"""Compaction of conversations in each vendor's API, with any model behind it."""

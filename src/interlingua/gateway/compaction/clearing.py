@@ -36,8 +36,8 @@ BYTES_PER_TOKEN = 4
 def cleared(
     entries: Sequence[Wire], edits: Sequence[Wire], tokens: int
 ) -> tuple[list[Wire], list[Wire]]:
-    """The conversation with all edits applied, of about so many tokens before, and what each of
-    them did, in Anthropic's words."""
+    """The conversation of about so many tokens with all edits applied, and the effect of each edit,
+    in Anthropic's format."""
     out, applied = list(entries), []
     for edit in edits:
         if edit.get("type") == TOOL_USES:

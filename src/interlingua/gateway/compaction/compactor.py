@@ -132,7 +132,7 @@ class Compactor:
         self._compactions = compactions
 
     async def handle(self, exchange: Exchange, inbound: Inbound, client: Client) -> Inbound | None:
-        """The request as it goes on, in which nothing is left to do; None if it is answered."""
+        """The request with its compactions applied; None if it is already answered."""
         form, action = FORMS.get(inbound.front.dialect), inbound.match.action
         asks = MARK in inbound.body or not _MEMBERS.isdisjoint(inbound.envelope.members)
         if form is None or not (asks or action == "compact"):
@@ -324,7 +324,7 @@ class _Work:
     # A compaction on demand
 
     async def answer(self, ask: Ask) -> HttpAnswer:
-        """The answer to a request that asks for a compaction and nothing else."""
+        """The answer to a request for a compaction only."""
         arrival = self._exchange.arrival
         stream = arrival.stream and ask.kind != "compact"
         self._exchange.arrival = replace(arrival, action="compact", stream=stream)
@@ -341,7 +341,8 @@ class _Work:
         return self._written(ask)
 
     def paused(self, ask: Ask) -> HttpAnswer:
-        """The compaction alone; the client goes on with its next request."""
+        """An answer with the compaction alone, because the client continues with its next
+        request."""
         arrival = self._exchange.arrival
         self._exchange.arrival = replace(arrival, action="compact")
         return self._written(ask)
@@ -440,7 +441,7 @@ class _Work:
     async def _seal(
         self, ask: Ask, summary: Summary, entries: Sequence[Wire], tail: list[Wire], replaces: bool
     ) -> None:
-        """Makes what the client gets of a compaction; the full history is stored before that."""
+        """Creates the client's compaction, after storing the full history."""
         dialect, id = self._form.front.dialect, f"{OWN_ID}{self._gateway.ids.new()}"
         self._id = id
         sealed = Sealed(id, dialect, summary.text, tail, replaces, summary.model)
@@ -470,7 +471,7 @@ class _Work:
         return [(COMPACTED, b"%d" % self._replaced), *id]
 
     async def _summarize(self, entries: Sequence[Wire], instructions: str | None) -> Summary:
-        """Asks the model, in several parts where the conversation is larger than its window."""
+        """Asks the model for a summary, in parts if the conversation is larger than its window."""
         settings = self._gateway.settings.compaction
         words = instructions or prompt()
         model = self._inbound.route.targets[0].model

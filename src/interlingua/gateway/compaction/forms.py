@@ -90,12 +90,12 @@ Wire = dict[str, Any]
 Opener = Callable[[str], Sealed]
 """Opens a sealed text; raises `SealError`."""
 DEFAULT_THRESHOLD = 150_000
-"""Tokens; what Anthropic's API takes where a request names none."""
+"""Tokens; Anthropic's default for requests without a threshold."""
 COMPACT_EDIT = "compact_20260112"
 
 
 class Ask(NamedTuple):
-    """The compaction that a request asks for."""
+    """A request for a compaction."""
 
     kind: Literal["compact", "trigger", "summarize", "threshold"]
     instructions: str | None = None
@@ -117,7 +117,7 @@ class Opened(NamedTuple):
 
 
 def refused(front: str, code: str, message: str, param: str | None = None) -> Refusal:
-    """A refusal in the vendor's words: Anthropic has a place of its own for these codes."""
+    """An error in the vendor's format: Anthropic has a field of its own for these codes."""
     refusal = Refusal(400, ErrorKind.INVALID_REQUEST, message, code)
     details: Wire = {"param": param} if param else {}
     if front == ANTHROPIC.dialect:
@@ -156,7 +156,7 @@ class ResponsesForm:
         return None
 
     def plain(self, wire: Wire, action: str) -> Wire:
-        """The request without the compaction that it asks for."""
+        """The request without its compaction settings."""
         wire = {name: value for name, value in wire.items() if name != "context_management"}
         entries = self.entries(wire)
         if entries and entries[-1].get("type") == "compaction_trigger":
@@ -326,8 +326,8 @@ class MessagesForm:
 
 
 class ChatForm:
-    """OpenAI's Chat Completions: it has no compactions, so that a conversation that is too long
-    is shortened anew on each request."""
+    """OpenAI's Chat Completions: the API has no compactions, so a conversation that is too long is
+    shortened again for each request."""
 
     front = CHAT
     _DROPPED = (
@@ -372,9 +372,9 @@ class ChatForm:
 
 Form = ResponsesForm | MessagesForm | ChatForm
 FORMS: dict[str, Form] = {form.front.dialect: form for form in (ResponsesForm(), MessagesForm())}
-"""Those whose clients ask for compaction."""
+"""The APIs whose clients can request a compaction."""
 SHORTENED: dict[str, Form] = {**FORMS, CHAT.dialect: ChatForm()}
-"""Those whose conversations can be shortened where they are too long."""
+"""The APIs whose conversations can be shortened if they are too long."""
 INSTRUCTING = frozenset({"system", "developer"})
 """The roles of entries that no summary replaces."""
 
@@ -396,7 +396,7 @@ def _nearly(text: str) -> list[str]:
 
 
 BEGINNING = "|".join([*_nearly(PREFIX), *_nearly(PACKED)])
-"""The pattern of how our sealed texts begin, one of which may have been changed."""
+"""The pattern of the beginning of our encrypted texts, with at most one change."""
 _BEGINS = re.compile(BEGINNING)
 
 

@@ -1,4 +1,4 @@
-"""The key that compactions are sealed with, and the full histories that they stand for."""
+"""The key that encrypts compactions, and the stored histories that they replaced."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KEY = "compaction"
 
 
 class Compactions:
-    """Those of one store."""
+    """The compactions of one store."""
 
     def __init__(self, store: AsyncStore, days: float = DAYS) -> None:
         self._store = store
@@ -42,7 +42,7 @@ class Compactions:
         return self._seal
 
     async def keep(self, sealed: Sealed, entries: Sequence[Any], principal: Principal) -> None:
-        """Stores the history that a compaction stands for, if the key allows it."""
+        """Stores the history that a compaction replaced, if the key allows it."""
         if not principal.keep_content:
             return
         body = msgspec.json.encode(

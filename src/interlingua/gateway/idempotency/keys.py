@@ -50,7 +50,7 @@ POLL = 0.25
 
 
 Landed = asyncio.Future[Reply | None]
-"""The outcome of a request: its answer, or None if those that wait have to try themselves."""
+"""The outcome of a request: its answer, or None if the waiting repeats have to try themselves."""
 
 
 class Flight(NamedTuple):
@@ -64,7 +64,7 @@ class Flight(NamedTuple):
 
 class IdempotencyKeys:
     """The requests with an idempotency key in this process. Without a store, other processes do not
-    know of them."""
+    see them."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class IdempotencyKeys:
             raise
 
     def work(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do something that goes on if its request does not; `close` waits for it."""
+        """Runs work that continues after its request; `close` waits for it."""
         task = asyncio.get_running_loop().create_task(work)
         self._loose.add(task)
         task.add_done_callback(self._loose.discard)
@@ -196,7 +196,7 @@ class IdempotencyKeys:
         return landed
 
     async def keep(self, arrival: Arrival, claim: Claim, reply: Reply) -> None:
-        """The request is answered; the answer goes to all that wait and all that come later."""
+        """Records the answer, for all waiting and later repeats."""
         self.replies.put(claim.tenant, claim.id, reply)
         self._land(claim, reply)
         if self._held.pop(claim.id, None) is None or self.store is None:
@@ -239,7 +239,7 @@ class IdempotencyKeys:
             self._tending = asyncio.ensure_future(self._tended())
 
     async def _tended(self) -> None:
-        """Say now and then that this process is still at work."""
+        """Renews the claims of this process from time to time."""
         assert self.store is not None
         while True:
             await asyncio.sleep(self.lease / 4)
@@ -389,8 +389,8 @@ class IdempotentRequest:
         return self._keys.work(self._end(claim, self._keys.over(claim)))
 
     async def _end(self, claim: Claim, waiting: Landed) -> None:
-        """Stores a complete, successful answer; any other goes to those that waited for it, unless
-        it is a refusal of our own."""
+        """Stores a complete, successful answer. Any other goes to the waiting repeats, unless it is
+        a refusal of our own."""
         arrival, outcome = self._exchange.arrival, self._exchange.outcome
         recording = self._recording
         reply: Reply | None = None

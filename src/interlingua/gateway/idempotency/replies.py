@@ -22,7 +22,7 @@ MOST_OF_ALL = 64 * 1024 * 1024
 OVERHEAD = 1024
 """Bytes that a reply takes beside its content."""
 REPLAYED = b"x-interlingua-replayed"
-"""The header of an answer that was given before: the id of the request that it was made for."""
+"""The header of a replayed answer: the id of the original request."""
 HEADERS = frozenset(
     {
         b"content-type",
@@ -105,7 +105,7 @@ class Recording:
 
 
 def is_whole_stream(dialect: str, body: bytes) -> bool:
-    """Whether a stream came to its end. One that broke off is no answer to give again."""
+    """Whether a stream is complete. An interrupted one is not replayed."""
     frames, reader = decoder(dialect), dialect_of(dialect).stream_reader()
     events: list[Event] = []
     try:

@@ -60,9 +60,8 @@ BATCH = 256
 WAITING = 10_000
 """Settlements that may wait while the store is away."""
 MANY, ENOUGH, GATHERING = 8, 40, 0.004
-"""When as many requests as `MANY` came together, the next ones wait for so many seconds, or until
-they and the settlements are `ENOUGH`: most of a transaction's price is the same for one and for
-many."""
+"""When `MANY` requests came together, the next ones wait for `GATHERING` seconds, or until they and
+the settlements are `ENOUGH`: most of a transaction's cost is the same for one and for many."""
 PAUSE = 0.5
 """Seconds before a store that failed is used again."""
 LONGEST = 2.0
@@ -153,8 +152,8 @@ class ReservationBatch:
             loop.call_at(self._ends[0][0], self._let_go, loop)
 
     def put(self, settle: Settle, hears: Hears = _nobody) -> None:
-        """The same without waiting: `hears` is called when it is written, before anything that
-        is requested later."""
+        """The same without waiting: `hears` is called when it is written, before any later
+        request."""
         if len(self._settles) >= WAITING:
             logger.error("settlement_dropped", extra={"request": settle.id})
             hears([])
@@ -248,7 +247,7 @@ class ReservationBatch:
         return [error for _ in reserves], [[] for _ in settles]
 
     async def close(self, patience: float = 5.0) -> None:
-        """Write what waits, as far as the store lets us."""
+        """Writes everything that waits, as far as the store allows."""
         if self._working is not None and not self._working.done():
             await asyncio.wait({self._working}, timeout=patience)
             if not self._working.done():
@@ -274,7 +273,7 @@ class Block:
         self._claim = self._advance = 0
         """The block's size, and the part of it that counts as spent."""
         self._held = self._unwritten = 0
-        """The worst cases of its requests that run, and the costs of those that are over."""
+        """The worst cases of its running requests, and the costs of the finished ones."""
         self._peak, self._missed = 0, 2 * BUSY * like.amount
         """The most that was held since the last settlement, and the shortfall."""
         self._used, self._until, self._barred = self._loop.time(), 0.0, 0.0
@@ -314,8 +313,8 @@ class Block:
         return written
 
     async def give_back(self) -> bool:
-        """Gives back what no request holds, for a request that found too little; False if that
-        is nothing."""
+        """Gives back money that no request holds, for a request that found too little; False if
+        there is none."""
         self._barred = self._loop.time() + BARRED
         if self._claim <= self._held + self._unwritten or self._working.done():
             return False
@@ -372,8 +371,9 @@ class Block:
     async def _moved(
         self, cost: int, amount: int, more: int, ends: list[asyncio.Future[None]]
     ) -> tuple[str, int]:
-        """Ends the row in the ledger with a cost, and begins another one; returns its id and what
-        it has. A store that is away is asked again: repeating the same changes nothing."""
+        """Ends the row in the ledger with a cost, and begins another one; returns its id and its
+        money. If the store is unreachable, it is tried again: repeating the same changes
+        nothing."""
         like = self._like
         settles = [Settle(self._row, cost, 0, like.limits)] if self._row else []
         row = f"blk_{_IDS.new()}" if amount or more else ""
@@ -424,9 +424,10 @@ _NOW = partial(datetime.now, UTC)
 LEAST_OUTPUT = 256
 """Output tokens below which an answer is not shortened to fit a cap, but refused."""
 SETTLING = 2
-"""Seconds after which a request is to try again that has no room but for others under way."""
+"""Seconds after which a request should be repeated that lacks room only because of others under
+way."""
 _MOST_TRIES = 5
-"""Other requests may take what was just left."""
+"""Attempts to find room, which other requests may take in the meantime."""
 _ANY = 2**62
 _IDS = Ulids()
 _NO_MODELS: tuple[tuple[str, str], ...] = ()
@@ -440,17 +441,17 @@ class Reservation(msgspec.Struct, eq=False):
     reserved: Reserve
     worst: Worst
     targets: Sequence[Target]
-    """Those whose budget has room for it."""
+    """The targets whose budget has room for it."""
     is_unbounded: bool = False
     """Whether it may cost more than that, which its owner allows."""
     rate_headers: tuple[tuple[str, str], ...] = ()
     """The rest of its key's minute, for its client."""
     shortened_to: int | None = None
-    """Output tokens that the caps leave room for, if they are fewer than the request may take."""
+    """The output tokens that the caps allow, if they are fewer than the request allows."""
     by_model: tuple[tuple[str, str], ...] = ()
     """Models with a budget, and its owner id."""
     block: Block | None = None
-    """The block that it comes from, if it has no entry of its own."""
+    """The block that it belongs to, if it has no entry of its own."""
 
     def amount_of(self, model: str) -> int:
         """The amount that was set aside for this model: nothing for one without a price."""
@@ -482,7 +483,7 @@ class Caps:
         self._today = (0, "")
         self._blocks: dict[_Limits, Block] = {}
         self._busy: dict[_Limits, tuple[float, int]] = {}
-        """Limits without a block: since when their requests are counted, and how many came."""
+        """Limits without a block: since when their requests are counted, and their number."""
 
     async def reserve(
         self, arrival: Arrival, most: Most, targets: Sequence[Target], *, shortens: bool = False
@@ -559,7 +560,7 @@ class Caps:
         now: datetime,
         shortened: int | None,
     ) -> Reservation:
-        """What is to be reserved, and the block that may have it already."""
+        """The reservation to make, and the block that may cover it already."""
         worst = NO_COST
         if not most.is_nothing:
             worst = self.tariffs.worst(targets, most.input, most.output, now, most.answers)
@@ -628,7 +629,7 @@ class Caps:
         return any([await block.give_back() for block in blocks])
 
     def _room(self, over: Over, tried: Reservation, most: Most, now: datetime) -> int:
-        """Tokens of an answer that this limit leaves room for."""
+        """The output tokens that this limit allows."""
         left = over.limit - over.current
         if over.what == "tokens":
             room = (left - most.input) // most.answers
@@ -686,8 +687,7 @@ class Caps:
             await settle
 
     def settle_soon(self, exchange: Exchange) -> None:
-        """The same for who does not wait; it is written before anything is set aside for a request
-        that comes later."""
+        """Like `settle`, without waiting; it is written before any later reservation."""
         for earlier in exchange.outcome.replaced:
             self.settle_soon(earlier)
         settle = self._settlement(exchange)
@@ -795,7 +795,7 @@ class Caps:
             await asyncio.sleep(self._patience / 5)
 
     async def close(self) -> None:
-        """Settle what waits, and be silent from then on."""
+        """Settles everything that waits, and then stops."""
         await asyncio.gather(*[block.close() for block in self._blocks.values()])
         await self._batch.close()
         if self._tending is not None:
@@ -861,7 +861,7 @@ def _others(tried: Reservation, over: Over) -> list[Target]:
 def _with_budgets(
     who: KeyPrincipal, arrival: Arrival, targets: Sequence[Target]
 ) -> tuple[tuple[Limit, ...], tuple[tuple[str, str], ...]]:
-    """The limits of a key with those of its budgets, and which of them are of which model."""
+    """The limits of a key with those of its budgets, and the models of each budget."""
     labels = arrival.labels or Labels()
     models = tuple(dict.fromkeys([target.model for target in targets]))
     values = {"model": models, "tag": labels.tags, "end_user": (labels.end_user,)}
@@ -907,7 +907,7 @@ def _refusal(
     now: datetime,
     wait: int | None = None,
 ) -> CodedRefusal:
-    """With `wait`, the same request may have room after so many seconds."""
+    """The error. With `wait`, the same request may find room after so many seconds."""
     headers = [("retry-after", str(seconds_left(over, now) if wait is None else wait))]
     if wait is None and (over.what == "usd" or who.in_batch):
         headers.append(("x-should-retry", "false"))

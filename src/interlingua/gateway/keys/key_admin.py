@@ -46,7 +46,7 @@ class TermsError(InterlinguaError):
 
 
 class TakenError(TermsError):
-    """Somebody else has what only one may have."""
+    """A unique value belongs to somebody else."""
 
 
 class NewKey(NamedTuple):
@@ -101,7 +101,7 @@ class Task(NamedTuple, Generic[T]):
 
     @contextmanager
     def clashes(self) -> Iterator[None]:
-        """Says what is there already: of a user, only the e-mail address."""
+        """Says what exists already: for a user, only the e-mail address."""
         try:
             yield
         except ConflictError:
@@ -149,7 +149,7 @@ def issuing(
 
 
 def changing(id: str, **terms: Any) -> Task[KeyRow]:
-    """Other terms for a key: those that are named, by the names of `Terms`."""
+    """Changes terms of a key: those that are passed, by the names of `Terms`."""
     return _task("key", id, lambda old: [_changed(old, terms)], "change")
 
 
@@ -268,7 +268,7 @@ def issue(
 
 
 def change(store: Store, id: str, **terms: Any) -> KeyRow:
-    """Other terms for a key: those that are named, by the names of `Terms`."""
+    """Changes terms of a key: those that are passed, by the names of `Terms`."""
     return changing(id, **terms).run(store, operator())
 
 
@@ -395,7 +395,7 @@ class Cap(NamedTuple):
 
 
 async def visible_keys(store: AsyncStore, tenant: str | None) -> list[dict[str, Any]]:
-    """The keys of a tenant, or all of them, with what their caps have left."""
+    """The keys of a tenant, or all of them, with the rest of their caps."""
     return await _keys_json(
         store, [row for row in await _all(store) if tenant in (None, _tenant(row))]
     )
@@ -433,7 +433,7 @@ def _tenant(row: KeyRow) -> str:
 
 
 def caps_of(row: KeyRow) -> Iterator[Cap]:
-    """Those that hold for a key: its own, its user's and its team's."""
+    """The caps of a key: its own, its user's and its team's."""
     own = (row.daily_cap_usd, row.monthly_cap_usd, row.weekly_cap_usd)
     owners = (
         ("key", row.account_id or row.id, own),

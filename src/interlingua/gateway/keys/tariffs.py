@@ -54,8 +54,8 @@ class Pricer:
     def cost(
         self, usage: Usage, model: str, at: datetime, answered_by: str | None = None
     ) -> Decimal | None:
-        """In US dollars; None where it cannot be known. A model without a price, such as a router,
-        costs what the model that answered does."""
+        """In US dollars; None if it is unknown. A model without a price, such as a router, costs as
+        much as the model that answered."""
         if usage.plausible() is not usage:
             return None
         known = self._known.get(model)
@@ -107,8 +107,8 @@ TOKENS_A_SECOND = 250
 BYTES_A_TOKEN = 3
 """Bytes for each token of an answer without usage; most tokens are longer."""
 LOOPS = 2
-"""Times the model's own limits that a count of tokens is believed; a provider that goes on by
-itself (`UNBOUNDED_LOOPS`) reads its prompt anew for each search and each tool."""
+"""Token counts are plausible up to this multiple of the model's limits; a provider that continues
+on its own (`UNBOUNDED_LOOPS`) reads its prompt again for each search and each tool."""
 UNBOUNDED_LOOPS = 32
 _NOTHING = Usage()
 _MODELS = 1000
@@ -161,8 +161,8 @@ class Tariffs:
         at: datetime,
         times: int = 1,
     ) -> Worst:
-        """The worst case among the models that may be asked, with so many answers. Without a limit
-        for an answer it is the model's own."""
+        """The highest cost among the possible models, for so many answers. Without an output limit,
+        the model's own is used."""
         prompt = ceil(input_tokens * MARGIN) + FEW_TOKENS
         cost = output = 0
         unpriced: tuple[str, ...] = ()

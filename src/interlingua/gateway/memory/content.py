@@ -104,7 +104,7 @@ class ContentLog:
                 logger.warning("content_not_logged", extra=extra)
 
     async def close(self, patience: float = 5.0) -> None:
-        """Writes what waits."""
+        """Writes everything that waits."""
         if self._task is not None and not self._task.done():
             await asyncio.wait({self._task}, timeout=patience)
             self._task.cancel()
@@ -129,8 +129,8 @@ def _json(body: bytes) -> Any:
 
 
 def _folded(body: bytes, dialect: str) -> Any:
-    """A stream as the answer that it would have been in one piece: what a secret was cut into is
-    put together before it is looked for. None if it cannot be read."""
+    """A stream as one answer, so that a secret split over several frames is found. None if it
+    cannot be read."""
     codec, frames = dialect_of(dialect), decoder(dialect)
     reader = codec.stream_reader()
     try:

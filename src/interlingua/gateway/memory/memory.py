@@ -64,7 +64,7 @@ _decode = msgspec.json.Decoder(Turn).decode
 
 
 class _Keys(NamedTuple):
-    """The keys of a turn: its calls, or its words if there are no ids."""
+    """The keys of a turn: its calls, or its text if there are no ids."""
 
     calls: tuple[str, ...]
     turn: str | None
@@ -217,8 +217,8 @@ class Memory:
 
 
 class LookedUp:
-    """The messages of a conversation whose turns were looked for, and those that are whole again.
-    A turn is stored before its client has it, so one that was not found is never there later."""
+    """The messages of a conversation whose turns were looked up, and the restored ones. A turn is
+    stored before its client has it, so a missing one never appears later."""
 
     def __init__(self, place: MemoryScope, messages: tuple[Message, ...]) -> None:
         self.place, self.messages = place, messages
@@ -226,7 +226,7 @@ class LookedUp:
         """The number of messages that need no lookup."""
         self.whole: dict[int, Message] = {}
         self.history = History()
-        """The record of the messages, with those that are restored."""
+        """The record of the messages, including restored ones."""
         self.until = monotonic() + REFRESH
 
     @classmethod
@@ -254,7 +254,7 @@ def _is_plain(response: Response) -> bool:
 
 
 class Recent:
-    """The last turns that this process stored, so that it need not read them from the store."""
+    """The last turns that this process stored, to avoid reading them from the store."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -280,9 +280,9 @@ class Recent:
 
 @lru_cache(maxsize=1000)
 def _asked_for(target: Target) -> Mapping[str, Any] | None:
-    """What a request has to ask for to get what is to be remembered, where the API does not
-    return it by default: the Responses API returns its sealed reasoning to clients that hold the
-    history themselves. Models that do not think refuse to be asked for it."""
+    """What a request must ask for so that the API returns what has to be remembered: the Responses
+    API returns its encrypted reasoning only to clients that hold the history themselves. Models
+    that do not think reject the request for it."""
     thinking = target.dialect.traits.asks_for_thinking
     if thinking is None:
         return None
@@ -292,8 +292,8 @@ def _asked_for(target: Target) -> Mapping[str, Any] | None:
 
 @lru_cache(maxsize=1000)
 def _issuer(front: str, target: Target) -> str | None:
-    """Who may have its turns back; None where there is no need to keep any: the host takes no
-    thinking, or the client's dialect carries that family's itself."""
+    """The issuer of a turn; None if nothing needs to be stored: the host accepts no thinking, or
+    the client's dialect represents that family's itself."""
     dialect = target.dialect
     family = dialect.traits.family
     if family is None:

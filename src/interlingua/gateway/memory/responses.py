@@ -129,7 +129,7 @@ class Owners:
                 logger.error("response_owners_not_stored", extra={"why": error.reason})
 
     async def close(self) -> None:
-        """Write what waits."""
+        """Writes everything that waits."""
         if self._writing is not None:
             await asyncio.wait({self._writing}, timeout=5)
 
@@ -141,7 +141,7 @@ def _key(response_id: str) -> str:
 logger = logging.getLogger(__name__)
 
 DAYS = 30
-"""As long as at OpenAI."""
+"""As long as OpenAI."""
 LONGEST = 8 * 1024 * 1024
 """Bytes of one response; a longer one is not stored."""
 MOST_OF_ALL = 1024 * 1024 * 1024
@@ -198,8 +198,9 @@ _odd = msgspec.json.Decoder(_Odd).decode
 
 
 def ids_named(body: bytes, front: str) -> list[str]:
-    """What a request names that its provider keeps: the response that it goes on from (or nothing),
-    its conversation, and the items of its input, for which a provider takes its own of that id."""
+    """References of a request to data at its provider: the response that it continues (or none),
+    its conversation, and the items of its input, which a provider would replace by its own with
+    that id."""
     try:
         named: _Named | _Odd = _named(body)
     except msgspec.ValidationError:
@@ -230,7 +231,7 @@ def ids_in(response: Response) -> Iterator[str]:
 
 
 def _form(raw: Any) -> dict[str, Any]:
-    """The spelling of a value in the one dialect that it was read from."""
+    """The spelling of a value in its source dialect."""
     for fields in (raw or {}).values():
         form = fields.get("$form") if isinstance(fields, dict) else None
         if isinstance(form, dict):
@@ -248,8 +249,8 @@ class Responses:
         self.owners = Owners(store, self._seconds)
 
     async def require_own(self, ids: Sequence[str], arrival: Arrival) -> None:
-        """`Refusal` where another tenant has got one of these from a provider that keeps it. The
-        first is the response that a request goes on from, if it does."""
+        """`Refusal` if another tenant got one of these from a provider that stores it. The first is
+        the response that a request continues, if any."""
         found = await self.owners.anothers(ids, arrival.principal)
         if found is not None:
             is_first = found == ids[0]
@@ -268,8 +269,8 @@ class Responses:
         await self.owners.close()
 
     async def expand(self, request: Request, arrival: Arrival) -> Request:
-        """The request with the whole conversation, where it goes on from a response that is here.
-        Instructions of earlier requests do not hold for this one."""
+        """The request with the whole conversation, if it continues a response that is stored here.
+        Instructions of earlier requests no longer apply."""
         goes_on = request.continues
         if goes_on is None or goes_on.response_id is None:
             return request
@@ -419,8 +420,8 @@ async def show(service: Service, request: HttpRequest, principal: Principal) -> 
 async def show_interaction(
     service: Service, request: HttpRequest, principal: Principal
 ) -> HttpResponse:
-    """An interaction of Google's API. Stored interactions are complete, so that there is no
-    stream to continue."""
+    """An interaction of Google's API. Stored interactions are complete, so there is no stream to
+    continue."""
     if request.query_params.get("stream") == "true":
         text = "A stored interaction is complete; request it without streaming."
         raise ApiError(400, "invalid_request", text)
@@ -454,7 +455,7 @@ async def remove_interaction(
 async def cancel_interaction(
     service: Service, request: HttpRequest, principal: Principal
 ) -> HttpResponse:
-    """Nothing goes on in the background here that could be cancelled."""
+    """Answers that nothing can be cancelled, because there is no background work."""
     if await service.responses.wire(request.path_params["id"], principal, INTERACTIONS) is None:
         raise _missing(request, INTERACTIONS)
     raise ApiError(400, "invalid_request", "The interaction is complete; nothing is cancelled.")

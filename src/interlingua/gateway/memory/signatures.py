@@ -37,7 +37,7 @@ _DIGITS = 32
 
 
 class Slot(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One block of an answer: a hidden one as it was, or how to know a visible one again."""
+    """One block of an answer: a hidden one unchanged, or the digest of a visible one."""
 
     kind: Literal["hidden", "text", "call", "other"]
     block: Block | None = None
@@ -50,7 +50,7 @@ class Slot(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An answer without what the client has of it."""
+    """A stored answer without the parts that the client has."""
 
     slots: tuple[Slot, ...]
     text_digest: str = msgspec.field(name="said")
@@ -124,8 +124,8 @@ def _slot(block: Any, ids: Iterator[str]) -> Slot:
 
 
 def _is_hidden(block: Block) -> bool:
-    """Whether a client never shows it again: thinking, a signature that stands alone, what the
-    provider ran itself, and what only its own dialect knows."""
+    """Whether a client never sends it back: thinking, a separate signature, tools that the provider
+    ran, and data of a single dialect."""
     if type(block) is TextBlock:
         return not block.text and block.signature is not None
     if type(block) is ToolUseBlock:
@@ -174,8 +174,8 @@ def texts_of(content: Sequence[Block]) -> list[TextBlock]:
 
 
 def words_of(message: Message) -> tuple[str, ...]:
-    """What identifies a turn without ids, in digests: its calls, since a client may repeat them
-    without the text beside them; its text where it has none."""
+    """The digests that identify a turn without ids: of its calls, because a client may repeat them
+    without the text beside them; of its text if there are no calls."""
     return tuple(map(arguments, calls_in(message))) or (digest_of(message.content),)
 
 
@@ -228,7 +228,7 @@ def merged(message: Message, turn: Turn, dialect: str) -> Message | None:
 
 
 def _is_other(block: Block) -> bool:
-    """Neither words nor calls, nor the client's own weaker copy of the thinking."""
+    """Neither text nor calls, nor the client's own weaker copy of the thinking."""
     if type(block) is ToolUseBlock:
         return _is_hidden(block)
     return not isinstance(block, TextBlock | ThinkingBlock | RedactedThinkingBlock)

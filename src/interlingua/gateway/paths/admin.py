@@ -312,7 +312,7 @@ async def require_admin(service: Service, principal: Principal) -> Principal:
 
 
 async def _done(service: Service, principal: Principal, task: Task[Any]) -> Any:
-    """Makes a change in the name of the caller. This process knows of it at once, others within two
+    """Makes a change for the caller. This process applies it immediately, others within two
     seconds."""
     actor = principal.key_id or ""
     with task.clashes():

@@ -1,5 +1,5 @@
-"""Files: the requests of batches are stored here; any other file is passed on to a provider. All
-keys share its account there, so that each tenant lists, reads and uses its own files only."""
+"""Files: requests of batches are stored here, other files are sent to a provider. All keys share
+one account there, so each tenant lists, reads and uses only its own files."""
 
 from __future__ import annotations
 

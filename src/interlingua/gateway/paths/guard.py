@@ -29,7 +29,7 @@ _VERSIONS = frozenset({"1.0", "1.1"})
 
 
 class Guard:
-    """Stands before an application. It costs one look through the headers."""
+    """Checks requests before an application, by their headers alone."""
 
     def __init__(self, app: Asgi, listen: Listen, sockets: Asgi | None = None) -> None:
         self._app = app
@@ -113,15 +113,16 @@ class Guard:
         return all(self._may_ask(origin, host) for origin in origins)
 
     def _may_ask(self, value: bytes, host: bytes) -> bool:
-        """Our own page may, which has come from the host that it asks; and those that are named."""
+        """Whether an origin is allowed: our own page, which came from the requested host, or a
+        configured one."""
         origin = value.decode("latin-1").lower()
         own = host.decode("latin-1").lower()
         return origin in (f"http://{own}", f"https://{own}") or origin in self._origins
 
 
 def _is_chunked(value: bytes, scope: Scope) -> bool:
-    """Anything else, and HTTP 1.0, may be read in another way by who stands before us: then one
-    request could be hidden in another."""
+    """Any other encoding, and HTTP 1.0, may be parsed differently by a proxy in front of us, which
+    could hide a second request."""
     return value.strip().lower() == b"chunked" and scope.get("http_version", "1.1") == "1.1"
 
 

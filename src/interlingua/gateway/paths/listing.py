@@ -1,4 +1,4 @@
-"""Which models there are, as each dialect lists them."""
+"""Lists of models in the format of each dialect."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from interlingua.profiles.capabilities import Capabilities, capabilities, known_
 from interlingua.profiles.names import model_name
 
 LONG_AGO = "1970-01-01T00:00:00Z"
-"""The dates of models are unknown; this is what Anthropic's own list has for such."""
+"""The dates of models are unknown; Anthropic's own list uses this date for such models."""
 MILLION = Decimal(1_000_000)
 MOST = 1000
 """On one page."""
@@ -67,8 +67,7 @@ class ListedModel:
 
 
 async def models(gateway: Gateway, principal: Principal) -> list[ListedModel]:
-    """Names of the gateway's own, then models that can be asked now, as far as this key may use
-    them."""
+    """Names of the gateway's own, then available models, as far as this key may use them."""
     found: dict[str, str] = {}
     for name, route in gateway.settings.routes.items():
         if name.endswith(WILDCARD):
@@ -97,7 +96,7 @@ def _is_too_dear(model: str, gateway: Gateway, principal: Principal) -> bool:
 
 
 def _askable(targets: Targets) -> list[str]:
-    """Models to talk to, then those that make embeddings."""
+    """Chat models, then embedding models."""
     there = reachable(targets)
     return of_reachable(there, [*known_models(), *bundled().embeddings])
 
@@ -108,8 +107,8 @@ def front_of(path: str, headers: Mapping[str, str]) -> Front:
 
 
 def whose(path: str, headers: Mapping[str, str]) -> Front | None:
-    """The vendor whose client asks at an unknown path; None if it could be any vendor's.
-    OpenAI's client reads an error in our own form."""
+    """The vendor whose client uses an unknown path; None if it could be any vendor's. OpenAI's
+    client can read an error in our own form."""
     front = _front_of_path(path)
     if front is None and path.startswith("/v1"):
         front = front_of_client(headers)
@@ -138,7 +137,7 @@ def page(front: Front, listed: Sequence[ListedModel], query: Mapping[str, str]) 
 
 
 def one(front: Front, listed: ListedModel) -> dict[str, Any]:
-    """One model in the dialect's words."""
+    """One model in the dialect's format."""
     can = listed.can
     if front is ROUTER:
         return _at_router(listed)

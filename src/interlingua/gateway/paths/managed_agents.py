@@ -44,7 +44,7 @@ _MODEL = "anthropic:claude-sonnet-4-6"
 
 
 class ManagedAgents:
-    """Stands before the application of the other paths."""
+    """Handles Anthropic's managed agents, before the application of the other paths."""
 
     def __init__(self, service: Service, app: Asgi) -> None:
         self._service = service
@@ -109,7 +109,8 @@ class ManagedAgents:
         return HttpRequest(url, headers, body, address.secrets, request.method)
 
     async def _require_own(self, id: str, method: str, principal: Principal) -> None:
-        """All keys share one account at Anthropic, so that each is shown its own sessions only."""
+        """Checks that a session belongs to the caller, because all keys share one account at
+        Anthropic."""
         if principal.key_id is None:
             return
         free = isinstance(principal, KeyPrincipal) and principal.allow_unbounded

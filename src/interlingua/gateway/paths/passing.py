@@ -64,7 +64,7 @@ _MULTIPART = "multipart/form-data"
 
 
 class Passing:
-    """What sends these requests: each on a connection of its own, since they are of different
+    """The HTTP client for these requests: one connection each, because they belong to different
     tenants."""
 
     def __init__(self, gateway: Gateway) -> None:
@@ -194,7 +194,7 @@ def _target(gateway: Gateway, exchange: Exchange, name: str | None) -> Target:
 
 
 async def reserve(gateway: Gateway, exchange: Exchange, target: Target, action: str) -> None:
-    """Counts the request. Its cost is not known before, so that a key with a cap on money needs
+    """Counts the request. Its cost is not known in advance, so a key with a cap on money needs
     permission for it."""
     arrival = exchange.arrival
     if arrival.principal.capped:

@@ -225,8 +225,8 @@ ROWS: tuple[Row, ...] = (
 
 
 def rows() -> list[Row]:
-    """All of them, each with its own path. `/v1/sessions` is Anthropic's, too, so that ours have
-    another path that no vendor has."""
+    """All of them, each with its own path. `/v1/sessions` is Anthropic's, too, so ours have a
+    second path that no vendor uses."""
     sessions = [row for row in ROWS if row.path.startswith("/sessions")]
     return [
         *ROWS,
@@ -337,7 +337,7 @@ _UNRECORDED = (own.models, own.model, own.ollama_show)
 
 
 def _error_response(row: Row, request: Request, error: ApiError) -> Response:
-    """An error in our words, or in those of the dialect whose path it is; and in the log."""
+    """An error in our format, or in that of the path's dialect; it is also logged."""
     if not error.is_recorded:
         principal = request.state.principal
         log_refused(request.method, row.path, error.status, error.code, principal)

@@ -50,7 +50,7 @@ SECONDS = 30 * 86400.0
 FLUSH = 0.1
 """Seconds between two writes of events, and between two looks for new ones."""
 MOST_RUNS = 3
-"""Times that a response is begun; one that ends no process alive is given up."""
+"""How often a response is started; after that, it has failed."""
 _OPEN = frozenset({"queued", "in_progress"})
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _encode = msgspec.json.Encoder().encode

@@ -66,7 +66,7 @@ def input_of(value: Any) -> list[Any]:
 
 
 def without_triggers(items: Iterable[Any]) -> list[Any]:
-    """Items without those that ask for a compaction, which are no part of a conversation."""
+    """Items without requests for a compaction, which are not part of a conversation."""
     return [
         item
         for item in items
@@ -120,8 +120,8 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def may_store(principal: Principal) -> bool:
-    """Whether content that a client asks to have stored may be: by its key, or on a gateway
-    without keys."""
+    """Whether content may be stored on request: if the key allows it, or on a gateway without
+    keys."""
     return principal.keep_content or principal.key_id is None
 
 
@@ -233,12 +233,12 @@ class Conversations:
 
 
 def _unnamed(item: Wire) -> Wire:
-    """An item without the id that it has here, which no provider knows."""
+    """An item without its id here, which no provider knows."""
     return {name: value for name, value in item.items() if name not in ("id", "status")}
 
 
 class _Adding:
-    """Sends an answer, and adds it to a conversation before the client can know its end."""
+    """Sends an answer, and adds it to a conversation before the client sees its end."""
 
     def __init__(
         self,

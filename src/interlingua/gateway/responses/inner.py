@@ -1,5 +1,5 @@
-"""Requests that the gateway makes to itself: each takes the way of an HTTP request to
-`/v1/responses`, so that keys, caps, limits, the log and losses are the same for all of them."""
+"""Requests of the gateway to itself: each is handled like an HTTP request to `/v1/responses`, so
+keys, caps, limits, the log and losses are the same."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ class InnerRequest:
         self._body: bytes | None = None
 
     async def run(self, app: Asgi, scope: Scope, body: bytes) -> ErrorAnswer | None:
-        """Returns when the answer is whole; an error that came in place of a stream, if any."""
+        """Returns when the answer is complete; returns the error if there was one instead of a
+        stream."""
         self._body = body
         await app(scope, self._receive, self._send)
         if self._status == 200 or not self._status:

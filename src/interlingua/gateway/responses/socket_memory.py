@@ -36,8 +36,8 @@ class SocketMemory:
         self._size = 0
 
     def expanded(self, members: Members) -> tuple[Members, str | None]:
-        """The request with the items of the response that it goes on from, and that response, if
-        it is remembered here."""
+        """The request with the items of the response that it continues, and that response, if it is
+        remembered here."""
         previous = _previous(members)
         known = None if previous is None else self._known.get(previous)
         if known is None:

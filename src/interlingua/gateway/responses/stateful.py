@@ -54,7 +54,7 @@ class Preparation:
         return may_store(exchange.arrival.principal) or not at_provider
 
     async def handle(self, exchange: Exchange, inbound: Inbound, client: Any) -> Inbound | None:
-        """The request as it goes on; None if it is answered by `client.send`."""
+        """The request to send; None if it is already answered by `client.send`."""
         is_response = inbound.front.dialect == RESPONSES.dialect
         if is_response and inbound.match.action == "generate":
             members = inbound.envelope.members

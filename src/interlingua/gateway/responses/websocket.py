@@ -43,7 +43,7 @@ MOST_WAITING = 16
 """Responses of one socket that are under way or wait for their turn."""
 LONGEST_LANE = 256
 SERVICE_RESTART = 1012
-"""The code of a close that asks the client to connect again."""
+"""The close code that asks the client to reconnect."""
 FAREWELL = 2.0
 """Seconds for requests to end after their client has left."""
 _REMEMBER = frozenset({"response.completed", "response.incomplete"})
@@ -321,14 +321,14 @@ class Socket:
 
 
 def _patched(event: dict[str, Any], previous: str | None) -> dict[str, Any]:
-    """An event whose response names the one that the client goes on from."""
+    """An event whose response names the one that the client continues."""
     if previous is not None and isinstance(event.get("response"), dict):
         event["response"]["previous_response_id"] = previous
     return event
 
 
 def _socket_error(data: str) -> str:
-    """The error of a stream in the form that it has over WebSocket."""
+    """The error of a stream in the WebSocket form."""
     event = _decode(data)
     if "error" in event:
         return data

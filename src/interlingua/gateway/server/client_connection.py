@@ -330,7 +330,7 @@ def without_upgrade(data: bytes) -> bytes:
 
 
 class WebSocketConnection(StallLimit, WebSocketsSansIOProtocol):
-    """The application closes the socket when asked, after the response under way."""
+    """The application closes the socket on request, after the current response."""
 
     def handle_connect(self, event: Any) -> None:
         self.drain = asyncio.Event()

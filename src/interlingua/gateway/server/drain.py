@@ -89,7 +89,7 @@ class Server(uvicorn.Server):
             self._reloading = asyncio.ensure_future(self._reload())
 
     async def main_loop(self) -> None:
-        """As uvicorn's, which notices a signal at its next tick; this one is woken by it."""
+        """Like uvicorn's, which notices a signal at its next tick; this one is woken by it."""
         self._loop = asyncio.get_running_loop()
         signalled = asyncio.ensure_future(self._signalled.wait())
         counter = 0
@@ -126,7 +126,7 @@ class Server(uvicorn.Server):
             await asyncio.sleep(TICK)
 
     async def _cut(self) -> None:
-        """Tells every client with a request in flight that there will be no more."""
+        """Ends every response in flight with an error."""
         tasks = list(self.server_state.tasks)
         logger.warning("requests_cut_off", extra={"requests": len(tasks)})
         cycles = [getattr(each, "cycle", None) for each in self.server_state.connections]
@@ -144,8 +144,8 @@ class Server(uvicorn.Server):
 
 
 async def last_words(cycle: Any) -> None:
-    """Ends one answer, wherever it is. `cycle` is uvicorn's, with an ASGI `send`; what the
-    application sends after this is dropped, as if the client had left."""
+    """Ends one response in any state. `cycle` is uvicorn's, with an ASGI `send`; later output of
+    the application is dropped, as if the client had disconnected."""
     found = match(cycle.scope["path"]) if cycle.scope["method"] == "POST" else None
     shown = ProviderError(ErrorKind.SERVER_ERROR, GOING, "shutting_down", 503)
     direct = cycle.scope.get(DIRECT_CLIENT)  # which leaves the scope with the last byte

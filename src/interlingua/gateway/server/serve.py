@@ -33,9 +33,9 @@ from interlingua.gateway.settings import Limits, Settings
 from interlingua.store.open import open_store
 
 ANY = "any"
-"""The key for a gateway that asks for none."""
+"""The key to show for a gateway without keys."""
 KEY = "$INTERLINGUA_KEY"
-"""The key for one that asks: the reader's own."""
+"""The key to show for a gateway with keys: the reader's own."""
 WORDS = "Say hello."
 
 
@@ -57,7 +57,7 @@ class Try(NamedTuple):
 
 
 class Welcome:
-    """`keyed`: whether this gateway asks for keys; if not, `keys_elsewhere` is another known store
+    """`keyed`: whether this gateway requires keys; if not, `keys_elsewhere` is another known store
     that has keys."""
 
     def __init__(
@@ -297,8 +297,8 @@ class ListenError(InterlinguaError):
 
 
 def serve(overrides: Overrides, settings: Settings, tell: Callable[[Welcome], None]) -> int:
-    """Serves until a signal comes; returns the exit code. `tell` is called with the welcome when it
-    is ready."""
+    """Serves until a signal arrives; returns the exit code. `tell` is called with the welcome when
+    it is ready."""
     problems = check(settings)
     if problems:
         raise ConfigError(str(settings.path or "settings"), problems)
@@ -470,8 +470,8 @@ class Workers:
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
-    """Signals wait until the worker that is being started is on the list of those that get them.
-    It starts with them held as well, and takes each when it can: a reload would end it before."""
+    """Delays signals until the new worker is in the list of their recipients. The worker starts
+    with them delayed as well, because a reload would end it early."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -142,7 +142,7 @@ class Overrides(msgspec.Struct, frozen=True):
 def work(
     overrides: Overrides, settings: Settings, listening: socket.socket, ready: Callable[[], None]
 ) -> int:
-    """Serves until a signal comes; returns the exit code. `ready` is called when requests are
+    """Serves until a signal arrives; returns the exit code. `ready` is called when requests are
     accepted."""
     with asyncio.Runner(loop_factory=_loop()) as runner:
         return runner.run(_serve(overrides, settings, listening, ready))

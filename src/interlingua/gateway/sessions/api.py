@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 LOOKED_AT = 500
-"""Messages with the words that are looked at, those of other callers among them."""
+"""The number of matching messages that are checked, including those of other callers."""
 LONGEST = 500
 
 
@@ -110,7 +110,7 @@ class OwnSessions:
 async def messages_with(
     store: AsyncStore, own: OwnSessions, words: str, limit: int, session: str | None = None
 ) -> list[dict[str, Any]]:
-    """Messages of the caller's sessions, or of one, in which all words occur; newest first."""
+    """Messages of the caller's sessions, or of one, that contain all words; newest first."""
     found: list[dict[str, Any]] = []
     for hit in await store.search(words, session_id=session, limit=LOOKED_AT):
         row = await own.row(hit.session_id)
@@ -239,7 +239,7 @@ async def place_of(store: AsyncStore, row: SessionRow, id: str) -> int | None:
 OWNER = "owner"
 """The key of a session's policy with its owner."""
 KIND = "kind"
-"""There too: what a row is for, if it is no conversation of this API."""
+"""Key in the policy: the purpose of a row that is not a conversation of this API."""
 TASK = "task"
 """There too: an agent works in the session."""
 PAGE, MOST = 50, 200
@@ -362,7 +362,7 @@ async def cancel(service: Service, request: Request, principal: Principal) -> Re
 
 
 async def search(service: Service, request: Request, principal: Principal) -> Response:
-    """Messages of the caller's sessions that have all words."""
+    """Messages of the caller's sessions that contain all words."""
     words = text_of(request.query_params.get("q", ""), "q")
     limit = number(request.query_params, "limit", PAGE, 1, MOST)
     session = request.query_params.get("session")
@@ -429,8 +429,8 @@ async def _place(service: Service, row: SessionRow, id: str) -> int:
 
 
 async def events(service: Service, request: Request, principal: Principal) -> Response:
-    """The trace of a session: a page of it, or, for who accepts `text/event-stream`, all that
-    happens from a number on."""
+    """The trace of a session: a page of it, or for clients that accept `text/event-stream`, all
+    events after a number."""
     row = await session_row(service, request.path_params["id"], principal)
     query = request.query_params
     types = [ALIASES.get(name, name) for name in query.get("types", "").split(",") if name]

@@ -47,7 +47,7 @@ _ROOM = 1024 * 1024 * 1024
 
 
 def turn_of(row: SessionRow) -> str | None:
-    """The turn under way in any worker; None if there is none."""
+    """The current turn in any worker; None if there is none."""
     return row.turn.id if row.turn is not None and is_under_way(row.turn) else None
 
 
@@ -59,8 +59,8 @@ class OtherWorkers:
         self._touched = time.monotonic()
 
     async def stop(self, session_id: str) -> bool:
-        """Asks the worker that has the turn to stop it, and waits until it has. False if there is
-        none, or if it ended by itself."""
+        """Asks the worker with the turn to stop it, and waits for that. False if there is none, or
+        if it ended by itself."""
         try:
             turn = turn_of(await self._store.session(session_id))
         except NotFoundError:
@@ -123,7 +123,7 @@ PAGE = 200
 
 
 class Piece(NamedTuple):
-    """One thing to show. `call` is the request to a model that it belongs to."""
+    """One thing to show. `call` is its request to a model."""
 
     name: str
     fields: dict[str, Any]
@@ -131,9 +131,9 @@ class Piece(NamedTuple):
 
 
 TURN_END = Piece("", {})
-"""Nothing to show: a turn has ended, and the trace has more."""
+"""Nothing to show: a turn has ended, and the trace has new events."""
 STORED = Piece("", {"stored": True})
-"""Nothing to show: the trace has more."""
+"""Nothing to show: the trace has new events."""
 _ENDS = ("message.complete", "error")
 _ANSWERED = ("llm.call_completed", "llm.call_failed")
 
@@ -165,7 +165,7 @@ class Watcher:
             self.pieces.put_nowait(STORED)
 
     async def next(self, seconds: float) -> Piece | None:
-        """The next piece, if one comes in time."""
+        """The next piece, if one arrives in time."""
         try:
             piece = await asyncio.wait_for(self.pieces.get(), seconds)
         except TimeoutError:
@@ -322,8 +322,8 @@ def event_json(row: EventRow) -> dict[str, Any]:
 async def watch_session(
     store: AsyncStore, hub: Hub, session_id: str, after: int, types: Sequence[str] = ()
 ) -> AsyncIterator[bytes]:
-    """What happens from a number on, without a gap and each event once, until the client leaves or
-    the gateway goes. Pieces of an answer stand between the events before and after it."""
+    """Yields all events after a number, without gaps or duplicates, until the client or the gateway
+    disconnects. Pieces of an answer come between the events before and after it."""
     watching = _SessionWatch(store, hub, session_id, after, types)
     try:
         async for piece in watching.run():
@@ -379,7 +379,7 @@ class _SessionWatch:
         yield frame("error", {"code": "shutting_down", "after": self._after})
 
     async def _listen(self) -> list[Piece]:
-        """The part of another worker's answer that it has stored."""
+        """The stored part of another worker's answer."""
         row = await self._store.session(self._session_id)
         if turn_of(row) is None or self._hub.is_local(self._session_id):
             return []
@@ -424,7 +424,7 @@ class _SessionWatch:
                 return
 
     async def _answer(self, piece: Piece | None) -> AsyncIterator[bytes]:
-        """Pieces until the answer is over, or no more comes for a moment."""
+        """Pieces until the answer is complete, or none arrives for a moment."""
         while piece is not None:
             if self._shows(piece.name):
                 yield frame(piece.name, piece.fields)

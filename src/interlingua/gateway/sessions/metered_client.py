@@ -40,7 +40,7 @@ FRONT = Front(dialect=SESSIONS, provider="", paths={})
 
 
 class MeteredClient(AsyncClient):
-    """Asks for one principal, by the gateway's own way to its providers."""
+    """A client for one principal, through the gateway's own upstream."""
 
     def __init__(
         self, gateway: Gateway, principal: Principal, session_id: str | None = None
@@ -81,7 +81,7 @@ class MeteredClient(AsyncClient):
     def name_route(
         self, session: AsyncSession, message: Message | None = None, override: str | None = None
     ) -> None:
-        """Asks by the route whose name the model of a turn was requested by, if it is a route's."""
+        """Uses the route whose name the turn's model was requested by, if it is a route's."""
         if override is None and message is not None:
             override = split_override(message.text)[0]
         if override is None and session.model is None:
@@ -90,7 +90,7 @@ class MeteredClient(AsyncClient):
         self.meter.route_name = override or policy.get(ROUTE_NAME)
 
     async def hold(self, model: str, request: Request) -> None:
-        """Set aside what the first call may cost; `Refusal` where that is too much."""
+        """Reserves the cost of the first call; `Refusal` if that is too much."""
         await self.meter.hold(model, request)
 
     async def release(self) -> None:
@@ -100,7 +100,7 @@ class MeteredClient(AsyncClient):
     def tries(
         self, call: Call, once: Callable[[str, Clock], Awaitable[T]]
     ) -> Awaitable[tuple[T, tuple[Attempt, ...]]]:
-        """As in the call's route, if it has one."""
+        """Attempts by the call's route, if it has one."""
         metered = self.meter._under_way.get(call.id)
         if metered is None or not call.targets:
             return super().tries(call, once)
@@ -110,16 +110,15 @@ class MeteredClient(AsyncClient):
 
 
 class MeteredCall(NamedTuple):
-    """A call, and the targets that it may ask."""
+    """A call, and its possible targets."""
 
     exchange: Exchange
     route: Route
 
 
 class Meter(Middleware):
-    """Reserves before a call and settles after it. The amount reserved before a turn begins is
-    used by its first call, so that a turn that may not be paid for is refused before any of it
-    is stored."""
+    """Reserves before a call and settles after it. The reservation before a turn is used by its
+    first call, so a turn that cannot be paid for is refused before any of it is stored."""
 
     def __init__(self, gateway: Gateway, principal: Principal, session_id: str | None) -> None:
         self.principal = principal
@@ -188,7 +187,7 @@ class Meter(Middleware):
         return route.limited_to(route.targets[:1])
 
     async def _reserve(self, metered: MeteredCall, request: Request) -> MeteredCall:
-        """The call with its cost set aside, and the targets whose budget has room for it."""
+        """The call with its cost reserved, and the targets whose budget has room for it."""
         exchange, route = metered
         short, _ = self._limited(metered, request)
         dialect = route.targets[0].dialect.name

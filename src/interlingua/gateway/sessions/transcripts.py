@@ -69,7 +69,7 @@ def may_read(service: Service, principal: Principal) -> bool:
 
 
 async def transcript(service: Service, agent: str, id: str, principal: Principal) -> dict[str, Any]:
-    """One of them; missing for callers who may not read any."""
+    """One transcript; not found for callers who may not read any."""
     if may_read(service, principal) and agent in formats():
         found = await asyncio.to_thread(_read, agent, id)
         if found is not None:
@@ -78,8 +78,8 @@ async def transcript(service: Service, agent: str, id: str, principal: Principal
 
 
 async def matching(words: str, limit: int) -> dict[str, Any]:
-    """The newest with this text in their messages, or all of its words in their titles and folders,
-    each with the first places; `complete` is false where not all sessions were searched."""
+    """The newest sessions with this text in their messages, or all of its words in their titles and
+    folders, each with the first matches; `complete` is false if not all sessions were searched."""
     return await asyncio.to_thread(_matching, words, limit)
 
 

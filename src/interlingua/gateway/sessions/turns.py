@@ -109,7 +109,7 @@ class BusyError(InterlinguaError):
 
 
 class FullError(InterlinguaError):
-    """So many turns are under way that there is no room for another."""
+    """Too many turns are running to start another."""
 
 
 class Turns:
@@ -165,8 +165,8 @@ class Turns:
         override: str | None,
         options: Options | None,
     ) -> RunningTurn:
-        """Begin a turn; it goes on by itself when this returns. What stops it from beginning is
-        raised here, and then nothing was stored."""
+        """Starts a turn, which continues after this returns. Errors before its start are raised
+        here, and then nothing was stored."""
         if session_id in self._running:
             raise BusyError(f"session {session_id} has a turn in progress")
         if len(self._running) >= MOST:
@@ -272,7 +272,7 @@ class Turns:
         return True
 
     async def _tend(self) -> None:
-        """While turns are under way: renew their claims, and stop those that were cancelled
+        """While turns are running: renews their claims, and stops those that were cancelled
         elsewhere."""
         while self._running:
             await asyncio.sleep(LOOK)
@@ -283,7 +283,7 @@ class Turns:
                     running.task.cancel()
 
     async def close(self, seconds: float = 5.0) -> None:
-        """Stops all turns; each stores what it has."""
+        """Stops all turns; each stores its part."""
         self.hub.closed.set()
         tasks = [r.task for r in self._running.values() if r.task is not None]
         for task in tasks:

@@ -44,7 +44,7 @@ _memmem = _searcher()
 
 
 def contains(body: bytes, word: bytes) -> bool:
-    """`word in body`, for large bodies about eight times as fast."""
+    """Like `word in body`, but about eight times as fast for large bodies."""
     if _memmem is None or len(body) < _SHORT:
         return word in body
     return _memmem(body, len(body), word, len(word)) is not None
@@ -60,7 +60,7 @@ class NewSession(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ChangedSession(msgspec.Struct, forbid_unknown_fields=True):
-    """`PATCH /sessions/{id}`: null goes back to the session's default."""
+    """`PATCH /sessions/{id}`: null restores the session's default."""
 
     active_model: str | None
 
@@ -181,7 +181,7 @@ def text_of(value: str, name: str) -> str:
 
 
 def whole_number(text: str) -> int | None:
-    """A number of at most 18 digits, so that every store takes it; None for all other texts."""
+    """A number of at most 18 digits, which every store accepts; None for all other texts."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 

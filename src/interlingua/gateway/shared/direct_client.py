@@ -18,9 +18,8 @@ _CONTROL = bytes([code for code in (*range(32), 127) if code not in b"\t"])
 
 
 class DirectClient:
-    """What our own connections offer to the handler of a request without waiting: whether its
-    client has left, and a body that has arrived already. A whole answer goes back as quickly.
-    """
+    """What our own connections offer to a request handler without waiting: whether its client has
+    disconnected, and a body that has already arrived. A whole answer is sent as directly."""
 
     __slots__ = ("_call", "_cycle", "_most", "_pieces", "has_left", "loop", "waiting")
 
@@ -42,8 +41,8 @@ class DirectClient:
         return body
 
     async def whole_body(self, most: int) -> bytes | None:
-        """All of a body that is still coming, or the beginning of one of more than `most` bytes;
-        None where it has to be asked for. It is put together once, and nothing waits in between."""
+        """The whole body, also if it is still arriving, or the beginning of one of more than `most`
+        bytes; None if it has to be requested. It is joined once, without intermediate waits."""
         cycle = self._cycle
         if not cycle.more_body or cycle.waiting_for_100_continue or cycle.disconnected:
             return None
@@ -59,7 +58,7 @@ class DirectClient:
         return b"".join(pieces)
 
     def comes(self, piece: bytes) -> bool:
-        """A piece of the body has arrived; False if the handler has not asked for all of it."""
+        """A part of the body has arrived; False if the handler has not requested all of it."""
         if self.waiting is None:
             return False
         self._pieces.append(piece)
@@ -69,7 +68,7 @@ class DirectClient:
         return True
 
     def ends(self) -> None:
-        """All of the body is here, or no more of it is wanted."""
+        """The whole body has arrived, or no more of it is wanted."""
         if self.waiting is not None and not self.waiting.done():
             self.waiting.set_result(None)
 

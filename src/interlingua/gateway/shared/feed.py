@@ -41,7 +41,7 @@ def accepts_stream(request: Request) -> bool:
 
 
 def cursor_of(request: Request, what: str = "an event") -> int | None:
-    """The number of the last event that the client has seen, if it comes back."""
+    """The number of the last event that a reconnecting client has seen."""
     header = request.headers.get("last-event-id")
     if header is None:
         return None

@@ -191,7 +191,7 @@ GATEWAY_KEY = b"x-interlingua-key"
 
 
 def token_of(headers: Mapping[bytes, bytes], query: bytes) -> str | None:
-    """The key of the gateway that a client came with, wherever its SDK puts it."""
+    """The gateway key of a client, wherever its SDK puts it."""
     if GATEWAY_KEY in headers:
         return headers[GATEWAY_KEY].decode("latin-1").strip() or None
     authorization = headers.get(b"authorization")
@@ -219,7 +219,7 @@ STATUSES: dict[ErrorKind, int] = {
     ErrorKind.CANCELLED: 499,
     ErrorKind.OTHER: 502,
 }
-"""The status for an error that came from upstream."""
+"""The status for an error of the provider."""
 _KINDS = {401: ErrorKind.AUTH, 403: ErrorKind.AUTH, 429: ErrorKind.RATE_LIMIT}
 
 
@@ -235,7 +235,7 @@ _TOO_LONG = "prompt is too long"
 
 
 def recognizable(front: Front, error: ProviderError) -> ProviderError:
-    """The error in the words by which agents know that they have to compact."""
+    """The error with the text by which agents recognise that they have to compact."""
     if error.kind is not ErrorKind.CONTEXT_OVERFLOW or error.raw:
         return error
     if front.dialect == ANTHROPIC.dialect:

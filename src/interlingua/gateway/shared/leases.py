@@ -102,7 +102,7 @@ class Leases(ABC, Generic[R]):
         run.task.add_done_callback(lambda _: self._runs.pop(id, None))
 
     async def _tend(self) -> None:
-        """Renews claims, looks for cancellations, and takes over what no process runs."""
+        """Renews claims, checks for cancellations, and takes over work of dead processes."""
         while True:
             try:
                 await self._tend_once()

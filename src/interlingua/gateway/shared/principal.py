@@ -36,7 +36,7 @@ class KeyPrincipal(Principal):
     read_requests: bool = False
     """Whether it sees the requests of all keys, and their caps."""
     allowed_tools: tuple[str, ...] | None = None
-    """Patterns of the tools of MCP servers that it may call."""
+    """Patterns of the MCP tools that it may call."""
     admin: bool = False
     """Whether it may change keys, users, teams and budgets."""
 
@@ -136,7 +136,7 @@ SHARE = 4
 
 
 def descriptors() -> int | None:
-    """The limit of this process's files and connections; None if there is none."""
+    """The limit of this process's open files and connections; None if there is none."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -146,7 +146,7 @@ def descriptors() -> int | None:
 
 
 def most_connections(configured: int) -> int:
-    """Connections of clients at a time, so that some descriptors stay free."""
+    """The most client connections at a time, which leaves some descriptors free."""
     limit = descriptors()
     return configured if limit is None else max(4, min(configured, (limit - SPARE) // EACH))
 

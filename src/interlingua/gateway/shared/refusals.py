@@ -30,7 +30,7 @@ def coded(
 
 
 class CodedRefusal(Refusal):
-    """A refusal with facts for programs, in the words of the client's dialect."""
+    """A refusal with details for programs, in the format of the client's dialect."""
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ from interlingua.profiles.estimate.estimator import estimate_input_tokens
 INLINE = frozenset({"base64", "text", "blocks"})
 """Sources that are in the request itself."""
 TIERS = frozenset({"auto", "default", "standard", "standard_only", "flex", "unspecified"})
-"""Tiers of service that cost no more than the table's price."""
+"""Service tiers that cost no more than the table's price."""
 _HARMLESS: tuple[Any, ...] = (None, False, [], "standard", "global")
 _NAMES = ("url", "uri", "file")
 
@@ -52,9 +52,9 @@ def unbounded(
     special: list[Block] | None = None,
     members: Mapping[str, Any] | None = None,
 ) -> tuple[str, ...]:
-    """The parts of a request that cannot be limited, in words for people. `body` is its source,
-    if it is available: members may have become fields. `special` are its blocks that are media,
-    or unknown, if they are known."""
+    """The parts of a request without a limit, as text for people. `body` is its source, if
+    available, because members may have become fields. `special` are its media and unknown blocks,
+    if known."""
     special = _special(request) if special is None else special
     members = _members(body) if body and members is None else members
     return tuple(dict.fromkeys(_found(request, dialect, members, special)))
@@ -94,7 +94,7 @@ def _of_members(raw: Any, words: Mapping[str, str]) -> Iterator[str]:
 
 
 def _only_clears(name: str, value: Any) -> bool:
-    """Whether a context is only made smaller, which every coding agent asks Anthropic for."""
+    """Whether a context is only reduced, which every coding agent requests from Anthropic."""
     edits = value.get("edits") if name == "context_management" and isinstance(value, dict) else None
     return isinstance(edits, list) and all(
         isinstance(edit, dict) and str(edit.get("type")).startswith("clear_") for edit in edits
@@ -129,7 +129,7 @@ LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 class Most(NamedTuple):
-    """The most that a request asks for."""
+    """The most work that a request can cause."""
 
     input: int
     """Tokens of its prompt."""
@@ -139,7 +139,7 @@ class Most(NamedTuple):
     thinking: int = 0
     """Tokens of `output` that are for thinking, and come on top of the limit that is sent."""
     unbounded: tuple[str, ...] = ()
-    """The parts without a limit, in words for people."""
+    """The parts without a limit, as text for people."""
 
     @property
     def is_nothing(self) -> bool:
@@ -177,10 +177,9 @@ def most_of(
     conversation: Conversation | None = None,
     members: Mapping[str, Any] | None = None,
 ) -> Most:
-    """The most work that a request can cause that was read from `body`, or that has more than
-    the body. One that is `retold` may get a higher limit, to make room for its thinking budget.
-    With the `conversation` that it is a turn of, only its new messages are counted; `members`
-    are those of the body, if they are available."""
+    """The most work of a request that was read from `body`, or contains more than the body. If it
+    is `retold`, its limit may be raised for its thinking budget. With its `conversation`, only the
+    new messages are counted; `members` are those of the body, if available."""
     options = request.options
     special = _special(request, conversation)
     found = unbounded(request, dialect, body, special, members)

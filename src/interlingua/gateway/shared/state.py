@@ -28,7 +28,7 @@ from interlingua.store.reference import BudgetRow
 from interlingua.telemetry import trace_headers
 
 ROUTE = "route:"
-"""Stands before the name of a route where models may be named, too."""
+"""The prefix of a route's name where models are allowed, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Principal:
     capped: bool = False
     """Whether there is any cap to look at."""
     metered: bool = False
-    """Whether it matters what a request may cost, or how many tokens it may take."""
+    """Whether the cost and the tokens of a request are limited."""
     log_content_days: int | None = None
     """Days for which content is logged; None: it is not."""
     default_max_tokens: int | None = None
@@ -68,10 +68,10 @@ class Principal:
     budgets: tuple[BudgetRow, ...] = ()
     """Caps on models, tags and end users that hold for it."""
     in_batch: bool = False
-    """Whether it asks for a batch, which waits until its caps have room."""
+    """Whether it belongs to a batch, which waits until its caps have room."""
     tenant: str | None = field(init=False)
-    """Whose things are whose: a user's, over all keys of that user; else those of the key and of
-    the keys that replace it. None on a gateway without keys."""
+    """The owner of data: a user, with all keys of that user; otherwise the key and its
+    replacements. None on a gateway without keys."""
 
     def __post_init__(self) -> None:
         tenant = self.user_id or self.account_id or self.key_id
@@ -104,7 +104,7 @@ class ClientKey(NamedTuple):
 
 
 class Arrival(msgspec.Struct, frozen=True):
-    """A request as it came in: its caller, its operation, its time."""
+    """An incoming request: its caller, its operation, its time."""
 
     id: str
     front: str
@@ -115,7 +115,7 @@ class Arrival(msgspec.Struct, frozen=True):
     stream: bool = False
     action: str = "generate"
     session_id: str | None = None
-    """The session whose turn asks."""
+    """The session whose turn sends the request."""
     labels: Labels | None = None
     """Its labels for budgets; None if it has none."""
     own_key: ClientKey | None = None
@@ -157,12 +157,12 @@ UNDECIDED = Decision()
 
 
 class Outcome(msgspec.Struct):
-    """The outcome, measured as it comes: the only mutable part here."""
+    """The outcome, recorded as it happens: the only mutable part here."""
 
     status: int = 0
     error: ErrorKind | None = None
     code: str | None = None
-    """Why we refused it ourselves, in a word."""
+    """The code of our own refusal."""
     usage: Usage | None = None
     answered_by: str | None = None
     """The name of the model that answered, if its provider names it."""
@@ -179,7 +179,7 @@ class Outcome(msgspec.Struct):
     is_sent: bool = False
     """Whether the client was sent all of a stream."""
     replayed: bool = False
-    """Whether it was given an answer that another request has got."""
+    """Whether it got the answer of another request."""
     reservation: Any = None
     """Its reservation, until it is settled."""
     span: Any = None
@@ -216,8 +216,7 @@ class Exchange(msgspec.Struct):
 
 
 class Recall(msgspec.Struct, frozen=True, eq=False):
-    """A request with what was remembered of its conversation, and where its answer is remembered
-    in turn."""
+    """A request with the remembered data of its conversation, and where to remember its answer."""
 
     request: Request
     place: MemoryScope | None
@@ -275,8 +274,8 @@ class Caps(Protocol):
     async def reserve(
         self, arrival: Arrival, most: Most, targets: Sequence[Target], *, shortens: bool = False
     ) -> Any:
-        """Set aside what the request may cost, at the dearest of its targets; `Refusal` with 429
-        where that is too much. Where `shortens`, less is set aside for a shorter answer."""
+        """Reserves the cost of the request at the most expensive of its targets; `Refusal` with 429
+        if that is too much. With `shortens`, reserves less for a shorter answer."""
 
     async def settle(self, exchange: Exchange) -> None:
         """Charges the real cost, once, with any outcome."""
@@ -294,7 +293,7 @@ class Caps(Protocol):
 
 
 class Memory(Protocol):
-    """Keeps what a provider will want back and the client's dialect cannot carry."""
+    """Stores data that a provider needs again and the client's dialect cannot represent."""
 
     async def put_back(
         self,
@@ -346,7 +345,7 @@ class Trace(Protocol):
 
 
 class NoCaps:
-    """Nothing is limited."""
+    """No limits."""
 
     async def reserve(
         self, arrival: Arrival, most: Most, targets: Sequence[Target], *, shortens: bool = False
@@ -387,7 +386,7 @@ class NoKeys:
 
 
 class NoMemory:
-    """Nothing is remembered."""
+    """No memory."""
 
     async def put_back(
         self,

@@ -252,7 +252,7 @@ async def confirmations(service: Service, request: Request, principal: Principal
 
 
 async def confirm(service: Service, request: Request, principal: Principal) -> Response:
-    """The first answer counts, if it comes in time."""
+    """Answers a confirmation; the first answer counts, if it is in time."""
     row = await _row(service, request, principal)
     body = await new_answer(request, service.limits)
     decision: Decision = "approved" if body.approved else "denied"
@@ -271,7 +271,7 @@ async def confirm(service: Service, request: Request, principal: Principal) -> R
 
 
 MOST_SHOWN = 256 * 1024
-"""Bytes of a file that are shown beside what would be written."""
+"""The most bytes of a file to show beside the planned change."""
 
 
 async def file_before(service: Service, request: Request, principal: Principal) -> Response:
@@ -349,8 +349,8 @@ def _wants_json(request: Request) -> bool:
 
 
 def _after(request: Request, row: TaskRow) -> int:
-    """The last event that the reader has: the header wins over the address, since a browser that
-    comes back sends both."""
+    """The last event that the reader has; the header takes precedence over the URL, because a
+    reconnecting browser sends both."""
     cursor = cursor_of(request) if request.headers.get("last-event-id") else None
     if cursor is not None:
         if cursor > row.event_count:

@@ -32,7 +32,7 @@ _LAST = (ev.MessageComplete, ev.StreamError)
 
 
 class Block:
-    """Text that grows. `call` is the tool call that it is the arguments of."""
+    """A growing text. `call` is the tool call whose arguments it is."""
 
     def __init__(self, msg: str, call: dict[str, str] | None = None) -> None:
         self.msg = msg
@@ -67,7 +67,7 @@ class Live:
         self.message_id = message_id if self.message_id is None else self.message_id
 
     def see(self, message: Message, after: int) -> None:
-        """The part of another process's answer that it has stored."""
+        """Takes the stored part of another process's answer."""
         if self.message_id != message.id:
             self._begin(after)
             self.message_id = message.id
@@ -496,7 +496,7 @@ class _Reader:
 
 
 def gathered(parts: list[bytes]) -> Iterator[bytes]:
-    """Small parts together; a large one by itself, since all readers share it."""
+    """Joins small parts; a large one stays alone, because all readers share it."""
     small: list[bytes] = []
     size = 0
     for part in parts:

@@ -49,7 +49,7 @@ def task(row: TaskRow, port: int | None) -> dict[str, Any]:
 def detail(
     row: TaskRow, port: int | None, queue: list[QueuedRow], open: list[ConfirmationRow]
 ) -> dict[str, Any]:
-    """One task, with what waits."""
+    """One task, with its queue and open confirmations."""
     confirmations = [confirmation(each) for each in open]
     return {**task(row, port), "queued_messages": queued(queue), "confirmations": confirmations}
 
@@ -88,7 +88,7 @@ def event_frame(row: TaskEventRow) -> bytes:
 MOST_BYTES = 4 * 1024 * 1024
 """Bytes of a message: every reader of the task gets it."""
 MEMBERS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
-"""Members of a message that is a body by itself."""
+"""Members of a body that is a message itself."""
 
 
 class NewTask(msgspec.Struct, forbid_unknown_fields=True):

@@ -97,7 +97,7 @@ class Overview(Poller):
             reader.put(row)
 
     async def read(self, owner: str, port: int | None) -> AsyncGenerator[bytes, None]:
-        """All tasks, then each that changes, until the reader or the gateway goes."""
+        """All tasks, then each changed one, until the reader or the gateway disconnects."""
         reader = Reader(owner)
         self._readers.add(reader)
         self._begin(self._poll)
@@ -167,7 +167,7 @@ class Overview(Poller):
 
 
 async def all_tasks(store: AsyncStore, owner: str) -> list[TaskRow]:
-    """Those of an owner that live, the newest first."""
+    """The active tasks of an owner, newest first."""
     rows: list[TaskRow] = []
     while True:
         page = await store.tasks(owner, PAGE, rows[-1].id if rows else None)

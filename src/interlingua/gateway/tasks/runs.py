@@ -63,7 +63,7 @@ def delegating(registry: ToolRegistry, tasks: Tasks) -> ToolRegistry:
 
 
 class TaskTools:
-    """Servers are started when the first task runs, and stay until the gateway goes."""
+    """Tools of MCP servers, which start with the first task and stay until the gateway stops."""
 
     def __init__(self, settings: Settings) -> None:
         self.registry = ToolRegistry()
@@ -107,8 +107,8 @@ class TaskTools:
 
 
 def _with_prefixes(servers: list[McpServer]) -> list[McpServer]:
-    """Of several servers, each tool is named after its own: what a key may call must not become the
-    tool of another while one is down."""
+    """With several servers, prefixes each tool with its server's name, so that a permitted name
+    never means the tool of another server while one is down."""
     if len(servers) < 2:
         return servers
     return [each if each.prefix is False else replace(each, prefix=True) for each in servers]
@@ -129,8 +129,8 @@ _EVERYWHERE = (None, "", ".")
 
 
 def folder_of(cwd: str | None, principal: Principal, settings: Settings) -> str:
-    """The folder of a new task, in the one spelling that it has; the caller's own, or the one the
-    gateway was started in, where none is named."""
+    """The normalised folder of a new task; the caller's own, or the folder in which the gateway was
+    started."""
     own = principal.workspace_path
     home = _real("." if own in _EVERYWHERE else str(own))
     path = home if cwd is None else _real(text_of(cwd, "cwd"), home)
@@ -172,7 +172,7 @@ def _roots(principal: Principal, settings: Settings) -> list[Path]:
 
 
 def _real(path: str, base: Path | None = None) -> Path:
-    """A folder in the one spelling that it has."""
+    """The normalised path of a folder."""
     try:
         return ((base or Path()) / Path(path).expanduser()).resolve()
     except (OSError, RuntimeError, ValueError):
@@ -260,8 +260,8 @@ class TaskRuns:
         message_id: str,
         most: QueueLimit | None = None,
     ) -> QueueResult:
-        """Give a task a message; it is taken up at once where nothing runs. What keeps it from
-        that is raised, and then the message was never there."""
+        """Adds a message to a task; it is processed immediately if nothing runs. An error that
+        prevents that is raised, and then the message was not added."""
         holder: str | None = new_holder()
         try:
             await self._ready(row, principal)
@@ -278,7 +278,7 @@ class TaskRuns:
         return done
 
     async def resume(self, row: TaskRow, principal: Principal) -> None:
-        """Go on where the last run broke off, then with what waits."""
+        """Continues where the last run broke off, then with the queue."""
         await self._ready(row, principal)
         holder = new_holder()
         claimed = await self.store.claim_task(row.id, holder, LEASE)
@@ -302,7 +302,7 @@ class TaskRuns:
         message_id: str | None,
         starting: Message | None,
     ) -> None:
-        """The task was claimed. Returns when the run has begun; it goes on by itself."""
+        """Starts the run of a claimed task; returns when the run has begun."""
         client = MeteredClient(self.gateway, principal, row.id)
         try:
             runner = await self._runner(row, principal, holder, client)
@@ -390,7 +390,7 @@ class TaskRuns:
             raise PermissionError(str(refused)) from None
 
     async def _hold(self, client: MeteredClient, runner: Runner, message: Message) -> None:
-        """Reserves the cost of the first call, so that a refusal comes at once."""
+        """Reserves the cost of the first call, so that a refusal is immediate."""
         session = runner.agent.session
         model = session.model or self.turns.router.config().global_default
         if model is not None:
@@ -447,7 +447,7 @@ class TaskRuns:
         return pending
 
     async def _stopped(self, row: TaskRow) -> None:
-        """Until this run is over, or it is clear that it takes longer."""
+        """Waits until this run is over, or clearly takes longer."""
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
                 while True:
@@ -462,7 +462,7 @@ class TaskRuns:
         return self.ended(await self.store.end_task(row.id))
 
     def ended(self, row: TaskRow) -> TaskRow:
-        """All watchers learn that it has ended."""
+        """Tells all watchers that it has ended."""
         self.changed(row.id)
         self.overview.put(row)
         return row
@@ -503,7 +503,7 @@ class TaskRuns:
             await asyncio.sleep(SWEEP)
 
     async def _recover_alone(self, row: TaskRow) -> None:
-        """Recover one task; if that fails, the others still are, and this loop goes on."""
+        """Recovers one task; a failure does not affect the others or this loop."""
         try:
             await self._recover(row)
         except Exception as error:
@@ -515,7 +515,7 @@ class TaskRuns:
         self.overview.close()
 
     async def close(self, seconds: float = 5.0) -> None:
-        """Break off all runs, so that they can be taken up again."""
+        """Interrupts all runs, so that they can be resumed."""
         self.going()
         works: list[asyncio.Task[Any]] = []
         for run in list(self._running.values()):

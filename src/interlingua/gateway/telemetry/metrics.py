@@ -69,7 +69,7 @@ class _Conversations:
 
 
 class Metrics:
-    """One set of numbers; `text` is what Prometheus reads."""
+    """The metrics of one process; `text` is in Prometheus' format."""
 
     _conversations: _Conversations | None = None
 
@@ -181,7 +181,7 @@ class Metrics:
         return series
 
     def route_of(self, exchange: Exchange) -> str | None:
-        """The configured route that was asked for."""
+        """The configured route that was requested."""
         asked = exchange.arrival.client_model
         return None if asked is None else route_name(self._routes(), asked)
 
@@ -195,7 +195,7 @@ class Metrics:
         return value
 
     def watch(self, figures: Figures) -> None:
-        """Count what the gateway remembers of conversations."""
+        """Adds metrics of the gateway's memory of conversations."""
         self._conversations = _Conversations(figures, self.registry)
 
     def flush(self) -> None:
@@ -310,11 +310,11 @@ MOST_CALLS = 1000
 """Calls of one provider that are looked at."""
 _FAILURES = frozenset({ErrorKind.SERVER_ERROR, ErrorKind.NETWORK})
 _WITH_KEYS = _FAILURES | {ErrorKind.AUTH, ErrorKind.RATE_LIMIT}
-"""With failures that are about the key that was sent: the client's own ones do not count."""
+"""Including failures about the sent key, if it is the gateway's own."""
 
 
 class DegradedProviders:
-    """Counts calls by provider; providers come from the settings, so that there are few."""
+    """Counts calls by provider; providers come from the settings, so there are few."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -356,7 +356,7 @@ BELIEVED = 1.0
 """Seconds for which the state of the store is reused; probes may come often."""
 PATIENCE = 2.0
 LOG_PATIENCE = 60.0
-"""Seconds for which requests may go unlogged before the gateway reports that it is not ready."""
+"""Seconds without a logged request after which the gateway reports that it is not ready."""
 PROBE = "ready"
 """Writes a test value: without a writable store no capped key is served."""
 

@@ -117,7 +117,7 @@ def _located(source: ReportSource, entries: list[Loss]) -> list[Loss]:
 ALERTS = frozenset({"quota.alert", "gateway.quota_exceeded", "provider.degraded", "store.failing"})
 """Events that are sent."""
 WAITING = 100
-"""Alerts that wait at most; the oldest make room."""
+"""The most waiting alerts; the oldest are dropped."""
 SILENCE = 300.0
 """Seconds before the same alert is sent again."""
 REMEMBERED = 1000
@@ -192,7 +192,7 @@ class Alerts:
         logger.error("alert_not_sent", extra={"why": why})
 
     async def close(self) -> None:
-        """Sends what waits, for a few seconds at most."""
+        """Sends waiting alerts, for a few seconds at most."""
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=2.0)
             self._task.cancel()

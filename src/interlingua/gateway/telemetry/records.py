@@ -69,7 +69,7 @@ OURS = frozenset(
         *("output_limit_by_cap", "output_limit_default", "redacted"),
     }
 )
-"""Notes about what the gateway itself did, which are stored without any loss."""
+"""Notes about actions of the gateway itself, which are stored even without a loss."""
 
 
 def is_reported(report: Report) -> bool:
@@ -377,9 +377,9 @@ _BILLED = {
     **dict.fromkeys(("generate", "complete", "summarize", "embed", "decide"), _TOKENS),
     **{action: action for action in ("images", "audio", "rerank")},
 }
-"""What providers bill, by the action of a request."""
+"""Actions of requests that providers bill."""
 REPORTED = "provider"
-"""Under which name a request's usage has the provider's own cost, and what else ours depends on."""
+"""The key in a request's usage for the provider's own cost, and other data that ours depends on."""
 
 
 _LABELS = {name: (known.actor.value, known.floor.value) for name, known in CATALOGUE.items()}
@@ -430,7 +430,7 @@ def before_of(retention: Retention, now: datetime | None = None) -> Before:
 
 
 def sizes_of(retention: Retention) -> Sizes:
-    """How many of the newest rows stay, and their bytes."""
+    """How many of the newest rows to keep, and their bytes."""
     rows = (retention.request_rows, retention.loss_rows, retention.event_rows)
     return Sizes(*rows, retention.request_bytes, retention.loss_bytes, retention.event_bytes)
 

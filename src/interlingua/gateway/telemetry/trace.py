@@ -95,7 +95,7 @@ class Spans:
         span.end(end_time=int(arrival.at.timestamp() * 1e9) + int(elapsed_ms * 1e6))
 
     def close(self) -> None:
-        """Send what waits."""
+        """Sends everything that waits."""
         if self._close is not None:
             self._close()
 
@@ -106,7 +106,7 @@ def _name(exchange: Exchange) -> str:
 
 
 def _operation(exchange: Exchange) -> str:
-    """The word of OpenTelemetry's conventions."""
+    """The operation's name in OpenTelemetry's conventions."""
     return "embeddings" if exchange.arrival.action == "embed" else "chat"
 
 
@@ -146,8 +146,8 @@ AT_A_TIME = 32
 """Notes that are worked off before others get their turn."""
 PAUSE = 0.1
 A_MINUTE = 600
-"""Events of refused keys and the like that are stored in a minute, and of requests that we refused:
-guessing keys must not fill the disk."""
+"""Stored events per minute of refused keys and similar, and of requests that we refused: guessing
+keys must not fill the disk."""
 
 
 HOLDER = "trace"
@@ -155,7 +155,7 @@ HOLDER = "trace"
 
 
 Note = tuple[Exchange, float]
-"""A request that is over, and the milliseconds that it took."""
+"""A finished request, and its duration in milliseconds."""
 Record = tuple[EventRow | None, RequestRow | None]
 """The data to store about one occurrence."""
 
@@ -175,7 +175,7 @@ class Minute:
 
 
 class Tracer:
-    """Records every exchange once. `close` writes what waits."""
+    """Records every exchange once. `close` writes everything that waits."""
 
     def __init__(
         self,
@@ -278,7 +278,7 @@ class Tracer:
             self._left_out = 0
 
     async def _work(self) -> None:
-        """Until nothing waits. A moment's pause first, so that many go together."""
+        """Works until nothing waits. A short pause first, so that many are written together."""
         wait = PAUSE
         while True:
             await asyncio.sleep(wait)
@@ -295,7 +295,7 @@ class Tracer:
             raise InterlinguaError(f"{len(self._rows)} events could not be stored")
 
     async def close(self, timeout: float = 5.0) -> None:
-        """Write what waits, and take no more."""
+        """Writes everything that waits, and accepts no more."""
         self._closed = True
         if self._task is not None:
             self._task.cancel()
@@ -390,7 +390,8 @@ class Tracer:
         return event_row("llm.call_failed", exchange, elapsed, failed(exchange))
 
     async def _write(self) -> bool:
-        """Stores what is ready, in order; False if the store takes nothing, and then it waits."""
+        """Stores finished requests in order; False if the store accepts nothing, and then they
+        wait."""
         async with self._writing:
             return await self._write_all()
 

@@ -175,7 +175,7 @@ class Reply:
         self.wake()
 
     def release(self, *, is_whole: bool = False) -> None:
-        """Leaves the connection, when all of the reply has arrived or no more of it is wanted."""
+        """Releases the connection, when the whole reply has arrived or no more of it is wanted."""
         self.is_whole = is_whole
         self.timer.stop()
         if self._connection is not None:
@@ -212,7 +212,7 @@ class Connection(asyncio.BufferedProtocol):
         self.transport: Any = None
         self.begun = now()
         self.requests_sent = 0
-        """Requests that it was used for."""
+        """The number of requests on this connection."""
         self.idle_since = 0.0
         self._free = free
         self._lost = lost

@@ -106,8 +106,8 @@ async def _any_files(body: bytes, tenant: str) -> None:
 
 
 class Slots:
-    """Room for so many requests under way. Who finds one `free` counts it off; those that have to
-    wait are served in turn."""
+    """A limit of concurrent requests. A request that finds one `free` takes it; the others wait in
+    order."""
 
     def __init__(self, count: int) -> None:
         self.free = count
@@ -311,7 +311,7 @@ class TenantTransport:
         self.send = partial(upstream.send, tenant=tenant)
 
     async def close(self) -> None:
-        """Nothing: the connections are closed with the gateway."""
+        """Does nothing: the connections are closed with the gateway."""
 
 
 def _head(place: Place, headers: Mapping[str, str]) -> bytes:
