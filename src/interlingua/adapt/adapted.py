@@ -19,7 +19,7 @@ class Adapted(msgspec.Struct, frozen=True, repr_omit_defaults=True):
 
     value: Any
     recorder: LossRecorder
-    """Knows which original stands behind each part of the value."""
+    """Has the original of each part of the value."""
     answer_adapter: AnswerAdapter | None = None
     """Translates the answer back if the request had to be changed for this model."""
     target: WireTarget | None = None

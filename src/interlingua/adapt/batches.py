@@ -20,7 +20,7 @@ OBJECTS = {"chat.completion": "openai-chat", "response": "openai-responses"}
 
 _NAME = "$.custom_id"
 _SAID = frozenset({"method", "url", "params", "body", "type", "error"})
-"""Members that repeat what the body and its dialect show."""
+"""Members that only repeat the body and its dialect."""
 
 
 class BatchRow(NamedTuple):
@@ -32,7 +32,7 @@ class BatchRow(NamedTuple):
     around: dict[str, Any]
 
     def account(self, report: Report) -> None:
-        """Say that what stood around the body is left out."""
+        """Reports that the members around the body are left out."""
         for path, value in self.around.items():
             if value is not None:
                 reason = because("around_body")

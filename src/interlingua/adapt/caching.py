@@ -53,7 +53,7 @@ MOST_MARKS = 4
 KEY_ADDED = "cache_key_added"
 HOUR = "1h"
 SHORT = frozenset({None, "in_memory", "5m"})
-"""Lifetimes that the usual five minutes stand for; all others become an hour."""
+"""Lifetimes that become the usual five minutes; all others become an hour."""
 _TIMES = ("cache_ttl", "cache_retention")
 _BREAKPOINTS = {None: Cache(), HOUR: Cache(HOUR)}
 _OPTIONS = (
@@ -63,7 +63,7 @@ _OPTIONS = (
 
 
 def require_caching(caching: str) -> Caching:
-    """The mode; `ValueError` for any other word."""
+    """Checks the mode; `ValueError` for an unknown one."""
     if caching not in CACHINGS:
         raise ValueError(f"caching is one of {', '.join(CACHINGS)}, not {caching!r}")
     return caching  # type: ignore[return-value]  # one of them
@@ -134,12 +134,13 @@ def conversation_key(request: Request, owner: str | None = None) -> str:
 
 
 _MEDIA = 4000
-"""Letters that an image or a document stands for, at most."""
+"""The letters that an image or a document counts for, at most."""
 _ENDLESS = 1 << 62
 
 
 class _How(NamedTuple):
-    """How a target's prompts are marked: where, how often, with what, and the note on it."""
+    """How a target's prompts are marked: the places, the number and the kind of breakpoints, and
+    the note about it."""
 
     places: tuple[str, ...]
     most: int
@@ -148,15 +149,15 @@ class _How(NamedTuple):
 
 
 class _Head(NamedTuple):
-    """How a request is marked in front of its turns, of which the first has the index `first`."""
+    """How a request is marked before its turns, the first of which has the index `first`."""
 
     first: int
     left: int
-    """How many breakpoints there are for the turns."""
+    """The number of breakpoints left for the turns."""
     how: _How
     changes: dict[str, Any]
     message: tuple[int, Message] | None
-    """Instructions with a breakpoint, and where they stand."""
+    """Instructions with a breakpoint, and their index."""
     aliases: tuple[tuple[Any, Any], ...]
     notes: tuple[Loss, ...]
 
@@ -271,8 +272,8 @@ def _how(target: WireTarget, ttl: str | None) -> _How:
 
 
 def _marked_again(request: Request, profile: Any, recorder: LossRecorder) -> Request | None:
-    """The request with the breakpoints of the one before, of which those in turns have moved on;
-    None where it has to be looked at as a whole. Each call here is one for every turn."""
+    """The request with the breakpoints of the previous one, moved on in the turns; None if the
+    whole request has to be checked. This runs for every turn, so it makes few calls."""
     memory: Any = recorder.memory
     known: _Known = memory.known
     messages, options, head = request.messages, request.options, known.head
@@ -328,8 +329,8 @@ _copied = Loss.__copy__  # type: ignore[attr-defined]  # every struct has it
 
 
 class _Marking:
-    """Puts breakpoints behind the tools, behind the instructions, and behind the last two turns:
-    what the next request repeats ends at one of them."""
+    """Adds breakpoints after the tools, after the instructions, and after the last two turns, so
+    that the prefix that the next request repeats ends at one of them."""
 
     def __init__(self, request: Request, target: WireTarget, recorder: LossRecorder) -> None:
         self._request, self._recorder, self._profile = request, recorder, target.profile
@@ -374,7 +375,7 @@ class _Marking:
     def _head(
         self, first: int, left: int, changes: dict[str, Any], new: dict[int, Message]
     ) -> _Head | None:
-        """How the beginning is marked, where later requests are marked like it."""
+        """How the beginning is marked, if later requests are marked like it."""
         options = self._request.options
         if options.cache_ttl is not None or options.cache_retention is not None:
             return None
@@ -437,7 +438,7 @@ _Pair = tuple[Message, Message, Cache]
 
 
 def lifetime(options: Options, known: tuple[str, ...] | None) -> str | None:
-    """How long breakpoints shall last that a request sets none for; None for the usual time."""
+    """The lifetime of breakpoints that have none; None for the usual one."""
     if options.cache_ttl is None and options.cache_retention is None:
         return None
     for asked in (options.cache_ttl, options.cache_retention):
@@ -447,7 +448,7 @@ def lifetime(options: Options, known: tuple[str, ...] | None) -> str | None:
 
 
 def settle_lifetime(request: Request, recorder: LossRecorder, ttl: str) -> Request:
-    """The request without the lifetimes that it asks for, since its breakpoints last for `ttl`."""
+    """The request without its own lifetimes, because its breakpoints last for `ttl`."""
     options = request.options
     if options.cache_ttl is None and options.cache_retention is None:
         return request
@@ -461,7 +462,7 @@ def settle_lifetime(request: Request, recorder: LossRecorder, ttl: str) -> Reque
 
 
 def _leading(messages: tuple[Message, ...]) -> int:
-    """How many messages of instructions there are in front."""
+    """The number of leading messages with instructions."""
     for number, message in enumerate(messages):
         if message.role is not _SYSTEM and message.role is not _DEVELOPER:
             return number

@@ -169,7 +169,7 @@ def _detected(data: Any, kind: Kind | None) -> tuple[str, Kind]:
 _How = tuple[str | None, bool | None, ProfileChoice, Instructions, Caching, str | None]
 """The model, streaming, profile, instructions, caching and host, as in `convert`."""
 _LONG = 4096
-"""Bytes from which on it pays to read a body straight."""
+"""The size in bytes from which on parsing a body directly is faster."""
 
 
 def _request(data: Any, reader: Dialect, writer: Dialect, kind: Kind | None, how: _How) -> Written:
@@ -313,8 +313,8 @@ def _require_kind(kind: str) -> None:
 
 
 class Plan(Report, eq=False):
-    """The report of `plan`. Where a model is named, `ahead` predicts what the next prompt of
-    this history will read from the model's cache and cost, if it is sent now."""
+    """The report of `plan`. If a model is named, `ahead` predicts what the next prompt of this
+    history would read from the model's cache and cost, if it is sent now."""
 
     request: Request | None = None
     model: str | None = None
@@ -344,10 +344,10 @@ def plan(
     profile: ProfileChoice = None,
     instructions: Instructions = "place",
 ) -> Plan:
-    """What writing this history for `target` would lose, without doing it; where a model is
-    named, also what its next prompt will read from the cache and cost (`ahead`). `target` is a
-    format or a model. For messages alone, the report has only their losses. `messages` are text,
-    messages, dicts or a whole request, and `instructions` are as for `convert`."""
+    """What writing this history for `target` would lose, without doing it; if a model is named,
+    also what its next prompt will read from the cache and cost (`ahead`). `target` is a format or a
+    model. For messages alone, the report has only their losses. `messages` are text, messages,
+    dicts or a whole request, and `instructions` are as for `convert`."""
     from interlingua.coerce import as_conversation, places_in
 
     require_instructions(instructions)

@@ -1,4 +1,4 @@
-"""`Converter`: conversions of whole conversations, turn by turn; each costs what is new."""
+"""`Converter`: converts conversations turn by turn, at the cost of what is new."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ RAW = 1 << 2
 BESIDE = 1 << 3
 """A search requested by a field of the body, not by a tool."""
 CONTINUES = 1 << 4
-"""Goes on with a history that a provider stores."""
+"""Continues a history that a provider stores."""
 USER = 1 << 5
 ASSISTANT = 1 << 6
 TOOL = 1 << 7
@@ -69,7 +69,7 @@ DIRECTIVE = 1 << 21
 OTHER = 1 << 22
 """Blocks beside text, thinking, calls and results, or beside text inside a result."""
 RESULT_OTHER = 1 << 23
-"""Those inside a result."""
+"""Other blocks in a result."""
 CACHE = 1 << 24
 """Cache marks on blocks or tools."""
 ALL = (1 << 25) - 1
@@ -103,7 +103,7 @@ class CallFacts(msgspec.Struct):
     """By dialect: how many of the ids, from the first on, are known to be legal there."""
     raw: Any = None
     metadata: Any = None
-    """Those of the last thinking: the next one is mostly of the same origin."""
+    """The metadata of the last thinking: the next one mostly has the same origin."""
 
     def answer(self, message: Message) -> int:
         """Facts of a turn of the model, whose calls are open from now on."""
@@ -189,7 +189,7 @@ class CallFacts(msgspec.Struct):
         return flags
 
     def other(self, block: Any) -> int:
-        """Facts of a block that is rare where it stands."""
+        """Facts of a block that is rare in its place."""
         kind = type(block)
         if kind is ToolUseBlock:
             return self.call(block)
@@ -209,7 +209,7 @@ class Facts(msgspec.Struct):
     flags: int = 0
     """The sum of the facts above that hold, of the messages and of the rest of the request."""
     content: int = 0
-    """Those of the messages alone."""
+    """The facts of the messages alone."""
     last: Role = _USER
     """The role of the last message."""
     calls: CallFacts | None = None
@@ -234,7 +234,7 @@ class Facts(msgspec.Struct):
         self.flags |= self.content
 
     def asking(self, request: Request) -> Facts:
-        """The facts of these messages in a request that asks for this."""
+        """The facts of these messages in a request with these settings."""
         self.flags = self.content | _flags_beside_messages(request)
         return self
 

@@ -59,7 +59,7 @@ def names() -> list[str]:
 
 
 def load(name: str, kind: str) -> None:
-    """Have the code for a format at hand."""
+    """Loads the code for a format."""
     if name in dialects():
         dialect(name).load(kind)
     elif name in VIEW_NAMES:
@@ -120,7 +120,7 @@ def _read_preset(plain: Any, source: str, kind: str) -> Request | Response:
 
 
 def _whole(data: Any, source: str) -> Any:
-    """A request around messages that came alone, or one."""
+    """A request around bare messages, or a single one."""
     if begins_a_list(data) or _begins_a_message(data):
         parsed = parse(data, f"{source} request")
         if is_bare(parsed):

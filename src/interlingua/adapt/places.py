@@ -159,7 +159,7 @@ class _Search:
         return ()
 
     def _is_more(self, place: str, path: Steps) -> bool:
-        """Whether a place is all of a list, or of an item, of which a part is meant."""
+        """Whether a place is a whole list or item, although only a part of it is meant."""
         if "cache" in path[-2:] and place.endswith("]"):
             return True
         return path[:1] == ("tools",) and isinstance(value_at(self.body, steps(place)), list)
@@ -281,7 +281,7 @@ class _Search:
         return (parent,)
 
     def _with_results(self, owner: Any, path: str) -> tuple[str, ...]:
-        """A call goes with its result, which would answer none."""
+        """Removes a call together with its result, which would have no call."""
         if not isinstance(owner, ToolUseBlock):
             return (path,)
         results = [
@@ -352,9 +352,8 @@ class _Search:
         return found
 
     def _searched(self, cls: type, path: str, holder: str, rest: Steps) -> Inside | None:
-        """The smallest part of an object without which the value is missing, or at least another
-        one, and little else is. The other messages and tools are left out, so that each try costs
-        little."""
+        """The smallest part of an object without which the value is missing or changed, and little
+        else. The other messages and tools are left out, so that each try is cheap."""
         body = _reduced(self.body, steps(path), self.inner)
         before = self.read(body)
         owner = self._marked_as(before, path, cls)

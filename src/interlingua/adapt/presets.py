@@ -62,8 +62,8 @@ def write(request: Request, name: str) -> Row:
 
 
 def line_of(body: Any, name: str) -> dict[str, Any]:
-    """A body as a line of a batch. Its name is derived from the body, so that the same file is made
-    again; a caller that sends the same body twice has to name it."""
+    """A body as a line of a batch. Its name is derived from the body, so the same file is produced
+    again; a caller that sends the same body twice has to name them."""
     digest = sha256(msgspec.json.encode(body, order="sorted", enc_hook=spelled)).hexdigest()
     row = {"custom_id": f"il-{digest[:16]}"}
     if name == "anthropic-batch":

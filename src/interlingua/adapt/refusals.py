@@ -104,7 +104,7 @@ def _inside(value: Any, *path: str) -> Any:
 
 
 def with_category(response: Response, source: str) -> Response:
-    """The response for a client of Anthropic, with the category in its words."""
+    """The response for a client of Anthropic, with the category in its format."""
     category = None if source in _OWN_WORDS else refusal_category(response)
     word = next((word for word, meant in _CLAUDE.items() if meant == category), None)
     if word is None or response.error is not None:

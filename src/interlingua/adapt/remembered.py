@@ -41,7 +41,7 @@ _raw_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class LoggingRecorder(LossRecorder):
-    """A recorder that also logs its calls, so that they can be replayed."""
+    """A recorder that also logs its calls, to replay them."""
 
     log: list[tuple[Any, ...]] | None = None
 
@@ -97,12 +97,12 @@ class WrittenTurns:
         self.marked: dict[int, Any] = {} if before is None else before.marked
         self.known: Any = None if before is None else before.known
         self.last: Any = None if before is None else before.last
-        """How the request before was marked, and its last breakpoint."""
+        """The marks of the previous request, and its last breakpoint."""
         self.readable: tuple[Any, list[Any]] = (None, []) if before is None else before.readable
         """A recipient, and thinking that it can read."""
         self.wanted: list[tuple[int, Message, Breakpoint, Any]] = []
-        """Breakpoints that have no place yet: each with where its message stands in the request,
-        which has so many."""
+        """Breakpoints without a place yet: each with the index of its message in the request, and
+        the number of messages."""
         self.length = 0
         self.reused = 0
         """The number of turns reused from the last request."""
@@ -113,14 +113,14 @@ class WrittenTurns:
         self._betas: list[tuple[int, list[str]]] = []
         """Turns that need features which a header names."""
         self._fresh, self._lacks = b"", False
-        """What no body before this one had, and whether a search of all others found nothing."""
+        """The part that no earlier body had, and whether a search of all others found nothing."""
         self._spliced: dict[int, tuple[Any, bytes]] = {}
         """Turns with a breakpoint: their bytes without it, and the bytes it adds."""
         self.breakpoint_in = breakpoint_in
         self._recorder, self._before = recorder, before
 
     def write(self, messages: tuple[Message, ...], turns: list[Any], writer: MessageWriter) -> None:
-        """Writes the messages that were not written before, behind the turns of those that were."""
+        """Writes the new messages, after the turns of those that were written before."""
         self.messages, self.turns = messages, turns
         recorder = self._recorder
         del self._recorder  # it has this memory, and the two are to be no circle
@@ -180,8 +180,7 @@ class WrittenTurns:
         return 0
 
     def encode(self, head: bytes, tail: bytes) -> bytes:
-        """All turns as JSON between these, of which only those are encoded that were not written
-        before."""
+        """Encodes all turns as JSON between these; turns that were encoded before are copied."""
         before, reused, spliced = self._before, self.reused, self._spliced
         size, pieces, self._lacks = 0, [], True
         if before is not None and reused:
@@ -273,7 +272,7 @@ def _joined(wire: Wire, key: str, turns: WrittenTurns) -> bytes:
 
 
 def same_first(some: tuple[Any, ...], others: tuple[Any, ...]) -> int:
-    """How many leading values of both are the same objects."""
+    """The number of leading values that are the same objects in both."""
     if all(map(is_, some, others)):
         return min(len(some), len(others))
     return next(n for n, (a, b) in enumerate(zip(some, others, strict=False)) if a is not b)
@@ -358,8 +357,8 @@ class Conversation(History):
         self.recalled: Any = None
         """Data that the gateway's memory restored in the messages."""
         self.checked = self.accepted = 0
-        """How many wire messages, and with them the rest of the body, have no duplicate keys; and
-        how many messages were found to be convertible."""
+        """How many wire messages, with the rest of the body, are known to have no duplicate keys;
+        and how many messages are known to be convertible."""
 
     @property
     def size(self) -> int:
@@ -480,8 +479,8 @@ class Figures(msgspec.Struct):
 
 
 class Conversations:
-    """Conversations of one process, bounded by bytes; those that were not used longest go first.
-    One `owner` never gets what another has sent."""
+    """Conversations of one process, bounded by bytes; the least recently used ones are removed
+    first. An `owner` never gets data of another."""
 
     def __init__(self, max_bytes: int, least: int = 4096) -> None:
         self.max_bytes, self.least = max_bytes, least
@@ -553,7 +552,7 @@ class Conversations:
         self._make_room()
 
     def forget(self, owner: str | None) -> None:
-        """Forget what one owner has sent."""
+        """Removes the data of one owner."""
         for number in [number for number, held in self._held.items() if held[0][0] == owner]:
             self._forget(number)
 

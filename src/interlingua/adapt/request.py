@@ -106,8 +106,8 @@ def rewrite_history(
 
 
 def _name_image_rule(report: Report, profile: Profile) -> None:
-    """Names the rule behind images that were left out. They go before anything is moved, so that a
-    placeholder stands where each was; the rule is known only here."""
+    """Adds the rule behind omitted images to their losses. They are replaced before anything is
+    moved, so that a placeholder is at the place of each; the rule is known only here."""
     rule = profile.rule("media.image")
     for index, loss in enumerate(report.entries):
         if loss.code == NO_IMAGES.code and rule is not None:
@@ -142,7 +142,7 @@ class WrittenRequest(NamedTuple):
     on_use: Callable[[], None]
     """Called when it is sent."""
     text: bytes | None = None
-    """The JSON of the body, where it is at hand."""
+    """The JSON of the body, if it is available."""
 
     def serves(self, request: Request, target: Target, stream: bool) -> bool:
         own = self.target

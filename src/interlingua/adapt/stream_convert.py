@@ -160,8 +160,8 @@ def are_lines(pieces: list[bytes]) -> bool | None:
 
 
 def _line(data: bytes) -> bytes:
-    """A line with its end. Whole data of a server-sent event ends the event: who passes lines may
-    leave out the blank ones."""
+    """A line with its end. Complete data of a server-sent event ends the event, because callers may
+    omit the blank lines."""
     return data + (b"\n\n" if data.startswith(b"data:") and _is_line(data) else b"\n")
 
 
@@ -192,8 +192,8 @@ def _dialect_of(wire: dict[str, Any]) -> str:
 
 
 _TRIES = 256
-"""How many shortcuts are tried in one stream, to limit the cost where no piece is like the one
-before."""
+"""The number of shortcuts that are tried in one stream, to limit the cost if no piece is like the
+previous one."""
 
 
 class StreamConverter:

@@ -87,7 +87,7 @@ class _Search:
         return () if number is None else (_shown(number, self._key(number, path)),)
 
     def _is_end(self, number: int, path: Steps) -> bool:
-        """Whether the end of the stream shows a value that came before it."""
+        """Whether the end of the stream repeats an earlier value."""
         if self.wires[number] is None or number + 1 < len(self.frames):
             return self.wires[number] is None
         return _is_gone(_walk(self._read(self.frames), path))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from interlingua.providers.provider import Paths, Provider
 
 ProfileChoice = Profile | Literal[False] | None
-"""Which rules to adapt a request to: a profile, those of its model (None), or none (False)."""
+"""The rules for adapting a request: a profile, those of its model (None), or none (False)."""
 Instructions = Literal["place", "hoist"]
 """Whether instructions in mid-conversation stay in their place, or are moved to the front."""
 NO_OPTIONS = Options()
@@ -104,9 +104,10 @@ class Target(WireTarget, frozen=True, eq=False, kw_only=True):
     fixed: bool = False
     """The caller chose the profile, and it holds in any dialect."""
     binds_thinking: bool = False
-    """The model refuses thinking after a change of history, unless the request asks to drop it."""
+    """Whether the model refuses thinking after a change of history, unless the request asks to drop
+    it."""
     deployment: str = ""
-    """Which of the provider's keys or addresses is used, as in `provider`."""
+    """The provider's key or address that is used, as in `provider`."""
 
     @property
     def label(self) -> str:
@@ -152,8 +153,8 @@ class Target(WireTarget, frozen=True, eq=False, kw_only=True):
         )
 
     def addressed(self, wire: Any) -> Any:
-        """The body as its address needs it: without members that the address states, with members
-        that it asks for. Neither is a loss."""
+        """The body for its address: without members that the address contains, with members that it
+        requires. Neither is a loss."""
         paths = self.paths
         if paths is not None and (paths.body or not (paths.model_in_body and paths.stream_in_body)):
             wire = {**wire, **paths.body}
@@ -267,9 +268,9 @@ def conversion_target(
     provider: str | None = None,
     caching: Caching = "pass",
 ) -> WireTarget:
-    """The target of a conversion: `model` is what the caller names (`<provider>:<name>` or a name
-    alone), `request_model` the model that the request names itself. `provider` is the host, where
-    the caller names it as the target."""
+    """The target of a conversion: `model` is the caller's (`<provider>:<name>` or a name alone),
+    `request_model` the one in the request. `provider` is the host, if the caller names it as the
+    target."""
     how = (instructions, provider, caching)
     if profile is not None or instructions != "place":
         return _conversion_target(dialect, model, request_model, profile, *how)
@@ -284,7 +285,7 @@ def conversion_target(
 
 _TARGETS: dict[tuple[Dialect, str | None, str | None, str | None, Caching], WireTarget] = {}
 _MOST = 2048
-"""Targets, and names of models, that are at hand."""
+"""The number of cached targets, and of cached names of models."""
 
 
 def _conversion_target(
@@ -353,7 +354,7 @@ _SERVING = {
     "openai-responses": (None, "gpt-5"),
     "openrouter": (None, "openai/gpt-5"),
 }
-"""The vendor of a service's models, if it has only one, and a model that it serves."""
+"""The vendor of a service's models, if it has only one, and one of its models."""
 _SERVING_AT = {
     "deepseek": ("DeepSeek", "deepseek-chat"),
     "mistral": ("Mistral", "mistral-large-latest"),
@@ -370,7 +371,7 @@ _OWN = {
     "openai": ("openai-chat", "openai-responses"),
     "openrouter": ("openrouter",),
 }
-"""The dialects in which a provider knows its models by their names without a prefix."""
+"""The dialects in which a provider's models have names without a prefix."""
 _VENDORS_OWN = ("anthropic", "cohere", "gemini", "vertex", *_SERVING_AT)
 """Providers that have models of few vendors; others may serve any."""
 
@@ -426,8 +427,8 @@ def _alias_of(dialect: str, model: str | None, provider: str | None = None) -> s
 
 
 def split_model(model: str) -> tuple[str | None, str]:
-    """A provider that we know, and the name; a colon alone does not make a provider. An alias
-    such as `sonnet` is resolved."""
+    """A known provider, and the name; a colon alone does not make a provider. An alias such as
+    `sonnet` is resolved."""
     known = _SPLIT.get(model)
     if known is None:
         known = _split(model)

@@ -48,7 +48,7 @@ class Form(NamedTuple):
 
     name: str
     predicate: str
-    """The wire's word for a predicate."""
+    """The wire's name for a predicate."""
     probability: str
     """The key of the probability in the answer to a predicate."""
     criteria: tuple[str, str] | None
@@ -66,7 +66,7 @@ class Form(NamedTuple):
     confident: frozenset[str]
     """Kinds whose answers include a confidence."""
     refuses: bool = False
-    """Whether it has a word for one question that is refused."""
+    """Whether it can refuse a single question."""
     legend: bool = False
     """Whether the answer to a score repeats its levels."""
     most: int = MOST_QUESTIONS
@@ -102,14 +102,14 @@ def option_ids(question: Question) -> list[str]:
 
 
 def no_question(question: Question) -> str:
-    """Why a question of a kind that only its own form may have cannot be asked here."""
+    """Why a question of a kind that only its own form has cannot be sent here."""
     form, wire = next(iter((question.raw or {}).items()), ("its form", None))
     kind = wire.get("type") if isinstance(wire, dict) else None
     return f"expected a predicate, a choice or a score; only {form} may know the type {kind!r}"
 
 
 def described(question: Question) -> str:
-    """The instructions, with what true and false stand for."""
+    """The instructions, with the meaning of true and false."""
     lines = [
         f"{str(option.value).capitalize()}: {option.description}"
         for option in question.options

@@ -371,7 +371,7 @@ _QUESTION = re.compile(r"\$\.questions\[(\d+)\]")
 
 
 def locate(form: Form, request: DecisionRequest, report: Report) -> None:
-    """Fills in where the losses stand in the client's body."""
+    """Adds the places of the losses in the client's body."""
     wire: Wire = (request.raw or {}).get(form.name, {})
     names = list(wire.get("questions", ())) if form.keyed else []
     state = next((key for key in ("input", "stateParts", "state") if key in wire), "input")
@@ -388,7 +388,7 @@ def locate(form: Form, request: DecisionRequest, report: Report) -> None:
 
 
 def form_of(wire: Wire, named: str) -> Form:
-    """The form of a body that came to a path of the form `named`: several share one path."""
+    """The form of a body for a path of the form `named`: several forms share one path."""
     questions = wire.get("questions")
     if isinstance(questions, list):
         return OPENAI if named in _SHARED_PATH else FORMS[named]

@@ -97,7 +97,7 @@ def write_requests(form: Form, request: EmbedRequest, report: Report) -> list[Wi
 
 
 def locate(form: Form, body: bytes, report: Report) -> None:
-    """Fills in where the losses stand in the client's body."""
+    """Adds the places of the losses in the client's body."""
     if report.entries:
         wire = msgspec.json.decode(body)
         report.entries[:] = [
@@ -130,7 +130,7 @@ def joined(answers: Sequence[Embeddings], request: EmbedRequest, report: Report)
 
 
 def usage_of(answers: Sequence[Embeddings], request: EmbedRequest) -> Usage:
-    """The tokens of answers; where one does not say them, those of the whole request."""
+    """The tokens of answers; if one does not report them, those of the whole request."""
     counts = [answer.usage.input_tokens if answer.usage else None for answer in answers]
     known = [each for each in counts if each is not None]
     if len(known) < len(counts):

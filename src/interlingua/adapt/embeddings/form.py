@@ -24,7 +24,8 @@ Media = TextBlock | ImageBlock | AudioBlock | DocumentBlock
 
 
 class Field(NamedTuple):
-    """A field of a request on the wire; `words` translate its values, `near` those without one."""
+    """A field of a request on the wire; `words` translate its values, `near` those without a
+    counterpart."""
 
     key: str
     words: Mapping[Any, Any] | None = None
@@ -59,7 +60,7 @@ MADE = frozenset({"float", "base64"})
 
 
 def write_fields(form: Form, request: EmbedRequest, report: Report) -> Wire:
-    """The options of a request; what the form has no word for is in the report."""
+    """Writes the options of a request; the report lists those that the form cannot express."""
     wire: Wire = {}
     for name in OPTIONS:
         value, field = getattr(request, name), form.fields.get(name)
@@ -89,8 +90,8 @@ def write_fields(form: Form, request: EmbedRequest, report: Report) -> Wire:
 
 
 def read_fields(form: Form, wire: Wire, own: Iterable[str]) -> dict[str, Any]:
-    """The options of a body, and what only this form has, for `EmbedRequest`. `own` are the members
-    that its reader reads itself."""
+    """The options of a body, and the data of this form alone, for `EmbedRequest`. `own` are the
+    members that its reader handles itself."""
     values: dict[str, Any] = {}
     for name, field in form.fields.items():
         value = wire.get(field.key)

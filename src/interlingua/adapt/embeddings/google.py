@@ -238,4 +238,4 @@ VERTEX_CONTENT = Form(
     _read_answer,
     most=1,
 )
-"""Of Vertex's newer models, which `predict` does not have."""
+"""For Vertex's newer models, which `predict` does not support."""

@@ -22,7 +22,7 @@ _SIZED = ("image_bytes", "image_pixels", "document_bytes", "request_bytes")
 
 
 class Piece(NamedTuple):
-    """An image or a document, and the number of the turn that it stands in."""
+    """An image or a document, and the number of its turn."""
 
     block: Any
     turn: int
@@ -38,7 +38,7 @@ class Piece(NamedTuple):
 
 
 class Why(NamedTuple):
-    """The field of the profile that leaves a piece out, and the reason in words."""
+    """The field of the profile that excludes a piece, and the reason as text."""
 
     field: str
     words: str
@@ -81,7 +81,7 @@ def fit_amounts(fitter: Fitter) -> None:
 
 
 def _pieces(messages: Iterable[Message]) -> Iterator[Piece]:
-    """All of them, in the order in which `rewrite_blocks` comes by."""
+    """All pieces, in the order of `rewrite_blocks`."""
     turn, before = 0, None
     for message in messages:
         speaker = message.role is Role.ASSISTANT
@@ -107,7 +107,7 @@ def _is_counted(block: Any) -> bool:
 
 
 def _unfit(piece: Piece, limits: Limits, types: tuple[str, ...] | None) -> Why | None:
-    """Why this piece is not accepted, even by itself."""
+    """Why this piece is not accepted, even on its own."""
     size = len(piece.data) * 3 // 4
     if not piece.is_image:
         return _too_large(size, limits.document_bytes, "limits.document_bytes", "documents")

@@ -94,7 +94,7 @@ class AnswerAdapter(msgspec.Struct, frozen=True):
         return value.replace(name=own, raw=raw, **changes)
 
     def reader(self, reader: StreamReader) -> StreamReader:
-        """A stream's reader whose events are those that were wanted."""
+        """A stream reader whose events have the client's tools and formats."""
         return _Reader(reader, self)
 
 
@@ -110,7 +110,7 @@ def _text(input: dict[str, Any], spelled: str | None) -> str:
 
 
 class _Reader:
-    """Frames in, events out, as the reader that it is around."""
+    """Wraps a stream reader: frames in, events out."""
 
     def __init__(self, reader: StreamReader, answer_adapter: AnswerAdapter) -> None:
         self._reader = reader
@@ -118,7 +118,7 @@ class _Reader:
         self._answers: dict[tuple[int, int], str] = {}
         """Calls that carry an answer, with the parts of it that were emitted."""
         self._free: dict[tuple[int, int], list[ToolUseInputDelta]] = {}
-        """Calls of tools for free text: what holds it is taken off when all of it is there."""
+        """Calls of free-text tools, whose wrapping object is removed once it is complete."""
         self._calls = False
 
     @property

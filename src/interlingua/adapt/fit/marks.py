@@ -22,7 +22,7 @@ _INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
 
 
 class _Mark(NamedTuple):
-    """One mark: what carries it, and in which part of the prompt."""
+    """One mark: its value, and the part of the prompt."""
 
     value: Any
     position: str
@@ -68,7 +68,8 @@ def fit_marks(fitter: Fitter) -> None:
 
 
 def _put_at_the_end(fitter: Fitter) -> None:
-    """What a request asks for as a whole, as a breakpoint behind the last block that takes one."""
+    """Turns a request's own setting for all into a breakpoint after the last block that accepts
+    one."""
     cache = fitter.now("cache")
     for number in range(len(fitter.messages) - 1, -1, -1):
         message = fitter.messages[number]
@@ -91,7 +92,7 @@ def _put_at_the_end(fitter: Fitter) -> None:
 
 
 def _copy_shared(fitter: Fitter) -> None:
-    """One block that stands in several places is one for each of them from here on."""
+    """Makes a copy of a block for each place, if it is in several."""
     seen: set[int] = set()
 
     def own(block: Any) -> Any:
@@ -110,8 +111,8 @@ def _copy_shared(fitter: Fitter) -> None:
 def _long_enough(
     fitter: Fitter, marks: list[_Mark], excess: int, gone: dict[int, str]
 ) -> list[_Mark]:
-    """If there are too many, those that would cache nothing go first, since the prompt before
-    them is too short."""
+    """Drops marks if there are too many, first those that would cache nothing because the prompt
+    before them is too short."""
     least = fitter.profile.limits.cache_min
     if least is None:
         return marks
@@ -130,11 +131,11 @@ def _long_enough(
 
 
 _LETTERS = 2
-"""Letters of a token at the least, so that a mark is given the benefit of the doubt."""
+"""The minimum number of letters per token, to keep a mark in case of doubt."""
 
 
 def _settled(fitter: Fitter) -> str | None:
-    """How long marks last that name no time, where the request names one for all of them."""
+    """Lifetimes of marks without one, if the request sets one for all of them."""
     known, options = fitter.profile.cache.ttls, fitter.request.options
     if known is None:
         return None
@@ -224,7 +225,7 @@ _MUCH = 1 << 20
 
 
 class _MarkEdits:
-    """Blocks and tools without the marks that go, and with those that last another time."""
+    """Blocks and tools with their marks removed, or their lifetimes changed."""
 
     def __init__(
         self, fitter: Fitter, gone: dict[int, str], lasting: dict[int, tuple[str, str]]

@@ -57,7 +57,7 @@ def concerns_media(profile: Profile) -> bool:
 
 
 def wants_data(profile: Profile, block: Block) -> bool:
-    """Whether media stands at an address, and the model takes its kind, but with its data only."""
+    """Whether media is given by URL, and the model accepts its kind only as data."""
     if profile.media.by_url not in _NOT_BY_URL or type(block) not in MEDIA:
         return False
     return _is_at_url(block) and kind_of(block) not in _refused(profile.media)
@@ -72,7 +72,7 @@ def _is_at_url(block: Any) -> bool:
 
 
 def left_out(words: str, why: str) -> TextBlock:
-    """Stands where media was."""
+    """A placeholder for removed media."""
     return TextBlock(f"[{words} left out: {why}]")
 
 
@@ -132,8 +132,8 @@ def _differ(new: Sequence[Any], old: Sequence[Any]) -> bool:
 
 
 def _placeheld(fitter: Fitter, blocks: Sequence[Any], refused: dict[str, str]) -> list[Any]:
-    """One placeholder for each run of the same kind, so that text about it still has something
-    to refer to; documents of plain text are sent as text."""
+    """Replaces each run of the same kind by one placeholder, so that text about it still refers to
+    something; plain-text documents are sent as text."""
     out: list[Any] = []
     before: str | None = None
     for block in blocks:
@@ -163,7 +163,7 @@ def _placeheld(fitter: Fitter, blocks: Sequence[Any], refused: dict[str, str]) -
 
 
 def _undetailed(fitter: Fitter, block: Any) -> Any:
-    """An image without its detail; `auto` asks for nothing."""
+    """An image without its detail; `auto` is the default."""
     if type(block) is not ImageBlock or block.detail in (None, "auto"):
         return block
     fitter.lost_at(block, "detail", "media.image_detail", because("model_rejects"), "dropped")

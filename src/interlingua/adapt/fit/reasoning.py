@@ -42,11 +42,11 @@ _BEDROCK_PLACES = {
     "openai-object": "reasoning",
 }
 ALONE = "alone"
-"""The spelling of an effort that its writer meant without thinking: Claude knows both."""
+"""The spelling of an effort without thinking: Claude has both settings."""
 
 
 def effort_of(budget: int) -> Effort:
-    """The effort that a budget stands for."""
+    """The effort for a budget."""
     return next((effort for most, effort in _UP_TO if budget <= most), "max")
 
 
@@ -213,8 +213,8 @@ def _is_alone(fitter: Fitter) -> bool:
 
 
 def _as_usual(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Reasoning | None:
-    """Thinking that is wanted without an effort, for models that know efforts only: those that
-    think by themselves need no word."""
+    """Thinking without an effort, for models that only have efforts: models that think by default
+    need no setting."""
     if reasoning.effort is not None or reasoning.budget_tokens is not None or rules.default is None:
         return reasoning
     if rules.default in ("off", "none"):
@@ -272,7 +272,7 @@ def _effort_as_budget(
 
 
 def _beside_budget(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Reasoning:
-    """An effort that stands beside a budget."""
+    """An effort beside a budget."""
     if reasoning.effort is None or rules.efforts is None:
         return reasoning
     if not rules.efforts:

@@ -220,7 +220,7 @@ def _only(name: str) -> ToolChoice:
 def _in_words(
     fitter: Fitter, requested: ResponseFormat, field: str, why: str, json: bool = False
 ) -> None:
-    """As an instruction; together with plain JSON output if the model has that."""
+    """As an instruction, with plain JSON output if the model supports that."""
     words = JSON_WORDS
     if requested.schema is not None:
         words += f" {SCHEMA_WORDS}\n{msgspec.json.encode(requested.schema).decode()}"

@@ -58,8 +58,8 @@ def fit_turns(fitter: Fitter) -> None:
 
 
 def _in_role(fitter: Fitter, role: str) -> None:
-    """Instructions in the role that the model knows for them. Dialects that have a field for them
-    have no roles to choose from."""
+    """Instructions in a role that the model accepts. Dialects with a field for instructions have no
+    roles to choose from."""
     if role == "user":
         messages = [
             _marked(fitter, each, "instructions.role", "takes no instructions")
@@ -125,7 +125,7 @@ def _marked(
     field: str = "instructions.mid",
     why: str = "takes no instructions in mid-conversation",
 ) -> Message:
-    """The same as a user's words, with a mark."""
+    """The text as a user's, with a mark."""
     fitter.lost_at(message, "role", field, because("instructions_marked", why=why), "downgraded")
     blocks: list[Block] = list(message.content)
     for index, block in enumerate(blocks):
@@ -137,7 +137,7 @@ def _marked(
 
 
 def _behind_users(fitter: Fitter, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Instructions stand right behind a user's turn, and in front of the model's or last."""
+    """Moves instructions directly after a user's turn, before the model's or at the end."""
     first = _first_later(messages) or 0
     out = list(messages[:first])
     waiting: list[Message] = []

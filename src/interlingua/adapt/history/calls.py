@@ -23,7 +23,7 @@ from interlingua.model.message import Message, Role
 from interlingua.model.reasons import because
 
 NO_RESULT = "No result: the call was not completed."
-"""The text of the error result that stands in for one that never came."""
+"""The text of the error result that replaces a missing one."""
 _TOOL, _USER = Role.TOOL, Role.USER
 Messages = tuple[Message, ...]
 

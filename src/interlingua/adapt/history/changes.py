@@ -47,7 +47,7 @@ class _Settling:
         self.added: set[str] = set()
         """Tools that are not there from the start."""
         self.early: set[str] = set()
-        """Those of them that are there from the start now."""
+        """Those of them that are now available from the start."""
         self.removed: set[str] = set()
         """Tools that are gone at the end, if their removal cannot be expressed in place."""
         self.seen: set[str] = set()
@@ -135,7 +135,7 @@ class _Settling:
             self.removed |= set(changes.tools_removed)
 
     def cleared(self, message: Message, until: str, expired: bool) -> Any:
-        """The words of a message, unless their time is over."""
+        """The text of a message, unless it has expired."""
         if until == "never":
             return message.content
         reason = because("instructions_expire")

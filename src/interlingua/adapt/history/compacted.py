@@ -17,7 +17,7 @@ PLACEHOLDER = "[The summary of the conversation so far is encrypted; only {} can
 
 class Packed(msgspec.Struct):
     issuer: str
-    """The dialect that it came by."""
+    """Its source dialect."""
     block: CompactionBlock
 
 

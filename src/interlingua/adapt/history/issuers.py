@@ -36,7 +36,7 @@ class Recipient(NamedTuple):
     model: str | None = None
     provider: str | None = None
     strict: bool = False
-    """Signatures go back only by the dialect that they came by, not to their whole family."""
+    """Whether signatures are only sent back in their source dialect, not to their whole family."""
     is_client: bool = False
     """It is shown an answer, and signs nothing itself."""
     source: str | None = None
@@ -145,7 +145,7 @@ def _family(issuer: str) -> str | None:
 
 
 def _was_read(dialect: str, *raws: Raw | None) -> bool:
-    """Whether a block or its message has what only this dialect's reader leaves there."""
+    """Whether a block or its message has traces of this dialect's reader."""
     return any(raw is not None and dialect in raw for raw in raws)
 
 

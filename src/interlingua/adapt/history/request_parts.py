@@ -32,7 +32,7 @@ _ORDER = "propertyOrdering"
 def tools_for(
     tools: tuple[ToolDefinition, ...], target: Dialect, recorder: LossRecorder
 ) -> tuple[ToolDefinition, ...]:
-    """The tools that the target accepts, with schemas that it reads."""
+    """The tools that the target accepts, with supported schemas."""
     out = [new for tool in tools if (new := _tool(tool, target, recorder)) is not None]
     if target.traits.code_calls and not any(PROGRAMS.fullmatch(tool.kind) for tool in out):
         out = [_called_directly(tool, recorder) for tool in out]
@@ -239,13 +239,13 @@ def unstored(request: Request, name: str) -> Request:
 NO_IMAGES = because("model_without_images")
 """Why they are left out."""
 NO_IMAGE = "[image left out: this model takes no images]"
-"""Stands for a run of images where the model takes none, and within a result:"""
+"""Replaces a run of images for a model without image input, and in a result:"""
 NO_RESULT_IMAGE = "[image of the result left out: this model takes no images]"
 
 
 def without_images(messages: tuple[Message, ...], recorder: LossRecorder) -> tuple[Message, ...]:
-    """Each run of images becomes one placeholder, so that text about them still has something to
-    refer to."""
+    """Replaces each run of images by one placeholder, so that text about them still refers to
+    something."""
     return tuple([_without_images(message, recorder) for message in messages])
 
 

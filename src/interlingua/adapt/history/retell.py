@@ -72,7 +72,7 @@ def retell(
 
 
 def require_instructions(position: str) -> bool:
-    """Whether instructions are moved to the front; an unknown word is refused."""
+    """Checks whether instructions are moved to the front; an unknown value is refused."""
     if position not in ("place", "hoist"):
         raise ValueError(
             f"instructions is 'place' (leave them) or 'hoist' (to the front); found {position!r}"
@@ -94,7 +94,7 @@ def _unverified(target: str, path: str, message_id: str | None) -> Loss:
 
 
 _Who = tuple[Dialect, str | None, str | None, bool, bool, str | None]
-"""What makes a `Recipient`."""
+"""The arguments of a `Recipient`."""
 
 
 def _plain_answer(response: Response, who: _Who) -> Adapted | None:

@@ -115,7 +115,8 @@ class HistoryRewriter:
         self.is_continued = False
         """Whether the target stores the history that the request continues."""
         self.answering = recipient.is_client
-        """The response goes to a client, which may see the thinking but cannot verify it."""
+        """Whether the response goes to a client, which may see the thinking but cannot verify
+        it."""
         self.issuers: dict[tuple[int, int], bool] = {}
 
     # -- requests ---------------------------------------------------------------------------------
@@ -376,8 +377,8 @@ class HistoryRewriter:
         return self.signed(self.known(message.replace(content=tuple(rewritten)), message))
 
     def is_issuer_of(self, message: Message, block: Block) -> bool:
-        """Whether the target can read what a block carries. Messages share their metadata, and
-        blocks of a kind their `raw`, so that it is seldom found out twice."""
+        """Whether the target can read the signed data of a block. Messages share their metadata,
+        and blocks of a kind their `raw`, so the result is cached."""
         key = (id(message.metadata), id(block.raw))
         known = self.issuers.get(key)
         if known is None:
@@ -473,7 +474,8 @@ class HistoryRewriter:
         return self.traits.call_signature(None if self.signs() else self.recipient.model)
 
     def signed(self, message: Message) -> Message:
-        """A provider that insists on a signature of its own calls gets the documented stand-in."""
+        """Adds the documented stand-in for a provider that requires a signature of its own on
+        calls."""
         sentinel = self.call_sentinel
         if sentinel is None or self.recipient.is_from_same_model(message):
             return message

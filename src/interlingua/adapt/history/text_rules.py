@@ -147,7 +147,7 @@ class TextRules:
         return self._known(message.replace(content=tuple(rest)), message)
 
     def _bare(self, message: Message) -> Message | None:
-        """Instructions without words, if they change anything; else there is no need of them."""
+        """Instructions without text, if they change anything; otherwise they are dropped."""
         if message.changes is None:
             return None
         return self._known(message.replace(content=()), message)
@@ -165,7 +165,7 @@ class TextRules:
         return (*messages[:first], Message.user(EARLIER), *messages[first:])
 
     def with_text_before_calls(self, message: Message) -> Message:
-        """A turn of the model whose text comes before its last calls."""
+        """A turn of the model with its text before its last calls."""
         content = message.content
         if self.traits.text_behind_calls or is_call_last(content):
             return message
@@ -182,7 +182,7 @@ class TextRules:
 
 
 def is_call_last(content: tuple[Block, ...]) -> bool:
-    """Whether no text stands behind the last call, if there is any call."""
+    """Whether no text follows the last call, if there is any call."""
     has_text = False
     for block in reversed(content):
         if _is_call(block):

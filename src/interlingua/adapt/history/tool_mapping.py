@@ -74,7 +74,7 @@ def map_vendor_tools(
 
 
 def word_of(tool: ToolDefinition) -> str:
-    """The vendor's word for a tool: Amazon's go by their names."""
+    """The vendor's type of a tool; the name for Amazon's."""
     return tool.name if tool.kind == SYSTEM_TOOL else tool.kind
 
 
@@ -224,7 +224,7 @@ class _ToolMapping:
         return next((self.has[key] for key in keys if key in self.has), None)
 
     def spelling_for(self, concept: str) -> tuple[VendorSpelling, str] | None:
-        """The vendor's spelling of a concept, and its word."""
+        """The vendor's spelling of a concept, and its type."""
         word = self.word(concept)
         for vendor in (self.vendor, LIKE.get(self.vendor)):
             for spelling in TABLE[concept]:
@@ -268,7 +268,7 @@ class _ToolMapping:
         return any(tool.kind in OWN_KINDS for tool in self.request.tools)
 
     def standing(self, word: str) -> ToolDefinition | None:
-        """The tool of this word, if there is one already."""
+        """The existing tool of this type, if there is one."""
         all = (tool for slot in self.slots for tool in slot)
         return next((tool for tool in all if self.is_native(tool) and word_of(tool) == word), None)
 
@@ -359,7 +359,7 @@ class _ToolMapping:
     def chosen(
         self, tool: ToolDefinition, own: str, options: dict[str, tuple[Any, Path]]
     ) -> dict[str, tuple[Any, Path]]:
-        """The options without those that may not stand beside others."""
+        """The options without those that exclude each other."""
         both = [name for name in ONE_OF.get(self.vendor, ()) if name in options]
         for name in both[1:]:
             reason = because("tool_options_exclusive", other=both[0])

@@ -75,7 +75,7 @@ _OPENAI = frozenset(
 def read_anthropic(
     tool: ToolDefinition, settings: Mapping[str, Any], servers: list[Any]
 ) -> list[Server]:
-    """`servers` are those that the request names beside its tools."""
+    """`servers` are those that the request defines beside its tools."""
     found = next((each for each in servers if _is_called(each, tool.name)), None)
     if found is None or type(found.get("url")) is not str:
         raise UnfitError(because("mcp_server_unnamed"))
@@ -120,7 +120,7 @@ def _of_gemini(listed: list[Any]) -> Iterator[Server]:
 def _server(
     label: str, url: str, token: Any, headers: Any, allowed: tuple[str, ...] | None, left: list[str]
 ) -> Server:
-    """A token that stands among the headers is one."""
+    """A server; a token among the headers becomes its token."""
     rest = dict(headers) if isinstance(headers, dict) else {}
     for key in [key for key in rest if key.lower() == _AUTHORIZATION]:
         if token is None and str(rest[key]).startswith(_BEARER):
@@ -256,7 +256,7 @@ _SLUG = "anthropic/"
 
 
 def advisor_for(name: str, vendor: str) -> str | None:
-    """A model that gives advice, under the name that it has there; None where it is unknown."""
+    """The advisor model under its name at the target; None if it is unknown."""
     found = _CLAUDE.fullmatch(name.removeprefix(_SLUG))
     if found is None or name.startswith(_SLUG) is (vendor == ROUTER):
         return name if vendor == ROUTER and "/" in name else None
@@ -269,8 +269,8 @@ Path = tuple[str, ...]
 
 
 class VendorSpelling(NamedTuple):
-    """How a vendor spells a tool. `name` is the tool's name, where it differs from its word;
-    `filled` are required members."""
+    """How a vendor spells a tool. `name` is the tool's name, if it differs from its type; `filled`
+    are required members."""
 
     vendor: str
     words: str
@@ -299,7 +299,7 @@ LIKE = {"xai": "openai", "vertex": "gemini"}
 
 
 def _in(*names: str, under: str | None = None, **others: str) -> dict[str, Path]:
-    """Options by their places: those that are called as here, and those that are not."""
+    """Options by their places, separated into those with the same name here and others."""
     keys = {**{name: name for name in names}, **others}
     return {option: (key,) if under is None else (under, key) for option, key in keys.items()}
 
@@ -479,7 +479,7 @@ PROGRAMS = re.compile(r"programmatic_tool_calling|code_execution_\d{8}")
 """Tools whose code may call others."""
 """Values that equal the default."""
 ONE_OF = {"anthropic": _DOMAINS, "xai": _DOMAINS}
-"""Options of which a vendor takes one alone; the first stays."""
+"""Options that exclude each other at a vendor; the first one is kept."""
 NEAR: dict[tuple[str, str], tuple[str, Mapping[Any, Any]]] = {
     ("anthropic", "context_size"): ("max_uses", {"low": 1, "medium": 5, "high": 10})
 }
@@ -489,13 +489,13 @@ CHOSEN = {
     "openai": r"code_interpreter|image_generation|mcp|computer.*|shell",
     "openrouter": r".*",
 }
-"""Words of tools that a choice can name."""
+"""The tools that a choice can name."""
 OWN_FORMS: dict[str, dict[str, Any]] = {
     "anthropic": {"own": True},
     "gemini-interactions": {"own": True},
 }
 """Dialects whose readers mark a tool that its vendor defines."""
 TOLD_OF_OWN = frozenset({"gemini"})
-"""Vendors that need a flag if functions stand beside their own tools."""
+"""Vendors that need a flag if functions are combined with their own tools."""
 CHOICE_OF_FUNCTIONS = frozenset({"gemini", "vertex", "interactions"})
 """Vendors whose choice of a tool is one of functions alone."""
