@@ -51,7 +51,7 @@ def report_repaired(message: Message, recorder: LossRecorder) -> None:
 
 
 def _read_caller(value: Any) -> Reading:
-    """Reads who calls: empty for the model itself."""
+    """Reads the caller; empty if it is the model itself."""
     match value:
         case {"type": "direct", **more} if not more:
             return {}

@@ -82,7 +82,7 @@ class _Message(msgspec.Struct):
 _message = msgspec.json.Decoder(_Message).decode
 _HOSTED_KEY = "server_tool_use"
 _HOSTED = f'"{_HOSTED_KEY}"'.encode()
-"""Stands in a usage, and in each block of a tool that the provider ran."""
+"""A key in the usage, and in each block of a tool that the provider ran."""
 
 
 def _peek(body: bytes) -> Peek | None:
@@ -166,4 +166,4 @@ HOSTED = (
     ),
     replace(FRONT, provider="vertex", paths={}, path=_vertex_path, wrapping=MessagesWrapping()),
 )
-"""Claude at Bedrock (`invoke`) and at Vertex (`rawPredict`), in Anthropic's own words."""
+"""Claude at Bedrock (`invoke`) and at Vertex (`rawPredict`), in Anthropic's own format."""

@@ -91,7 +91,7 @@ Media = ImageBlock | DocumentBlock
 
 
 def _read_source(part: Wire, preserved: Preserved) -> tuple[Source, str | None] | None:
-    """The source and the media type; None for a kind that we do not know."""
+    """The source and the media type; None for an unknown kind."""
     wire, inner = require_key(part, "source", dict), Preserved()
     word = wire.get("type")
     kind, key = tables.SOURCES.get(word, (None, "")) if type(word) is str else (None, "")
@@ -258,7 +258,7 @@ def write_document(block: DocumentBlock, scope: Scope, recorder: LossRecorder) -
 
 
 def _as_text(block: DocumentBlock, recorder: LossRecorder) -> DocumentBlock:
-    """A document of text that comes as bytes, as text: as data only PDF can be sent."""
+    """A text document that arrived as bytes, as text, because only PDF can be sent as bytes."""
     is_data = block.source.kind == "base64" and block.media_type not in (None, tables.PDF)
     text = text_in(block) if is_data and not is_odd(block.raw) else None
     if text is None:
@@ -429,7 +429,8 @@ _LIST = MessageMetadata(provider_raw={NAME: {"$form": {"content": "list"}}})
 
 
 def read_messages(wire: Wire, tools: list[ToolDefinition], preserved: Preserved) -> list[Message]:
-    """`system` and `messages` of a body; `tools` is given those that turns define themselves."""
+    """The messages of `system` and `messages` of a body; adds the tools that turns define to
+    `tools`."""
     turns = wire.get("messages")
     if type(turns) is not list:
         raise ShapeError(".messages", "a list", turns)
@@ -637,8 +638,8 @@ def _write_system(messages: tuple[Message, ...], out: Wire, recorder: LossRecord
 
 
 def _plain_answer(message: Message, silent: dict[int, Raw]) -> list[Wire] | None:
-    """The parts for an assistant turn that has only signed thinking, text and calls; None for
-    all others. `silent` collects every `raw` of which nothing is written."""
+    """The parts of an assistant turn that has only signed thinking, text and calls; None for all
+    others. `silent` collects every `raw` of which nothing is written."""
     metadata = message.metadata
     raw = metadata.provider_raw
     if raw is not None and id(raw) not in silent and not _found_silent(raw, silent):

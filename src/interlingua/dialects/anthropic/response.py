@@ -377,7 +377,7 @@ _ASSISTANT = Role.ASSISTANT
 _FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
 _CONSTANT: Wire = {"type": "message", "role": "assistant", "stop_sequence": None}
 _WRITTEN = sorted({*_FIELDS, *_CONSTANT} - {"content"})
-"""Members that the writer writes by itself, beside the content."""
+"""Members that the writer always writes, besides the content."""
 
 
 # -- reading --------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ _UNOPENED: dict[str, tuple[Wire, Block]] = {
     "text": ({"type": "text", "text": ""}, TextBlock("")),
     "thinking": ({"type": "thinking", "thinking": "", "signature": ""}, ThinkingBlock("")),
 }
-"""The start of a block whose first piece comes without one, by the piece's key."""
+"""The start of a block whose first piece has no start of its own, by the piece's key."""
 _CALL: Wire = {"input": {}}
 _BLANKS: dict[str, Wire] = {
     "text": {"text": ""},
@@ -254,7 +254,7 @@ class StreamReader(NumberedReader[ResponseBuilder]):
         return None if event is None else [event]
 
     def _open_unstarted(self, at: int, kind: Any, delta: Wire) -> list[Event] | None:
-        """A block whose first piece comes without a start."""
+        """A block whose first piece has no start of its own."""
         for key, (start, block) in _UNOPENED.items():
             if kind == f"{key}_delta" and (text := require_key(delta, key, str)):
                 answer, events = self._begun()
@@ -327,8 +327,8 @@ _ERRORS = {
     "modeltimeoutexception": "timeout_error",
     "serviceunavailableexception": "overloaded_error",
 }
-"""Exceptions of InvokeModelWithResponseStream (botocore's service model, read 2026-11), in
-Anthropic's words."""
+"""Exceptions of InvokeModelWithResponseStream (botocore's service model, read 2026-11), and
+Anthropic's error types."""
 
 _PIECES = (tables.PIECES["text"], tables.PIECES["thinking"], tables.PIECES["tool_use"])
 _STARTED = frozenset({"id", "type", "role", "model", "content", "usage"})

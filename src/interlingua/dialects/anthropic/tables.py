@@ -87,7 +87,7 @@ STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
     otherwise=StopReason.OTHER,
 )
 NEAR_STOP_REASONS: dict[StopReason, str] = {StopReason.CONTENT_FILTER: "refusal"}
-"""For reasons without a word; any other is written as `end_turn`."""
+"""Substitutes for stop reasons that the wire lacks; any other is written as `end_turn`."""
 STOP_WORDS = claude.stop_words(STOP_REASONS, NEAR_STOP_REASONS)
 
 TOOL_CHOICES: dict[str, Any] = {"auto": "auto", "any": "any", "none": "none", "tool": "any"}
@@ -116,7 +116,7 @@ NEAR_ERRORS: dict[ErrorKind, str] = {
     ErrorKind.CONTEXT_OVERFLOW: "invalid_request_error",
     ErrorKind.NETWORK: "timeout_error",
 }
-"""Written before `ERRORS` is asked; a kind in neither is an `api_error`."""
+"""Takes precedence over `ERRORS`; a kind in neither is an `api_error`."""
 STATUS_ERRORS: dict[tuple[ErrorKind, int | None], str] = {
     (ErrorKind.AUTH, 403): "permission_error",
     (ErrorKind.INVALID_REQUEST, 404): "not_found_error",
@@ -124,7 +124,7 @@ STATUS_ERRORS: dict[tuple[ErrorKind, int | None], str] = {
     (ErrorKind.RATE_LIMIT, 529): "overloaded_error",
     (ErrorKind.SERVER_ERROR, 504): "timeout_error",
 }
-"""The words for kinds with these HTTP statuses."""
+"""The error types for kinds with these HTTP statuses."""
 OVERFLOW = re.compile(r"\b(context|tokens)\b")
 """An `invalid_request_error` that mentions one of these words means a prompt that is too long
 (recorded answers, read 2026-11)."""
@@ -132,7 +132,7 @@ OVERFLOW = re.compile(r"\b(context|tokens)\b")
 DEFAULT_MAX_TOKENS = 4096
 DEFAULT_ID = "msg_unknown"
 OWN_IDS = "msg_"
-"""How the ids of Anthropic's own messages begin, `msg_vrtx_` and `msg_bdrk_` too (recorded
+"""The prefix of ids of Anthropic's own messages, including `msg_vrtx_` and `msg_bdrk_` (recorded
 traffic, read 2026-11)."""
 DEFAULT_MODEL = "unknown"
 
@@ -155,7 +155,7 @@ SOURCES: dict[str, tuple[str, str]] = {
     "file": ("file_id", "file_id"),
     "content": ("blocks", "content"),
 }
-"""Where an image or a document comes from: the kind of source, and the key that has it."""
+"""The sources of an image or a document: the kind of source, and its key."""
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 DEFAULT_IMAGE = "image/png"
 PDF = "application/pdf"
@@ -186,7 +186,7 @@ BETAS: dict[str, str] = {
 }
 """The betas that the content of a request requires (`anthropic` 2.8.0, read 2026-11)."""
 REFERENCES: dict[str, str] = {"tool_reference": "name", "mcp_toolset_reference": "server_name"}
-"""How a tool is named there, and by which key."""
+"""The type of each reference to a tool, and the key with its name."""
 
 CITATIONS: dict[str, dict[str, str]] = {
     "web_search_result_location": {"url": "url", "title": "title"},
@@ -208,7 +208,8 @@ INNER: dict[str, str] = {
     "web_fetch_result": "content",
     "tool_search_tool_search_result": "tool_references",
 }
-"""Where a hosted tool's result has what canonical blocks can hold: a text, a part or parts."""
+"""The key of a hosted tool's result whose content canonical blocks can hold: a text, a part or
+parts."""
 
 _MEDIA = frozenset({"image", "document", "search_result", "container_upload"})
 HOLDS: dict[str, frozenset[str]] = {
@@ -224,7 +225,7 @@ HOLDS: dict[str, frozenset[str]] = {
     "hosted": frozenset({"text", "document", "web_search_result", "tool_reference"}),
     "source": frozenset({"text", "image"}),
 }
-"""What may stand in each place; hosted tools' results stand in assistant turns only."""
+"""The blocks that are allowed in each place; results of hosted tools only in assistant turns."""
 
 REFUSED_OPTIONS = ("temperature", "top_p", "top_k")
 """Version 2026-10-21 answers them with a 400 (its documentation, read 2026-11-15), and so do Opus

@@ -34,7 +34,7 @@ from interlingua.model.reasons import because
 
 
 class Scope(NamedTuple):
-    """The position of parts. `holds` is None where every kind of block may occur."""
+    """The position of parts. `holds` is None if every kind of block is allowed."""
 
     name: str
     holds: frozenset[str] | None
@@ -97,8 +97,8 @@ def _oddly(block: Block) -> Block:
 
 
 def is_odd(raw: Raw | None) -> bool:
-    """Whether the wire had this part although the documentation forbids it, so that it may be
-    written again."""
+    """Whether the wire had this part although the documentation forbids it, and it may be written
+    again."""
     return raw is not None and spelling_of(NAME, raw).get("odd") is True
 
 

@@ -150,7 +150,7 @@ object."""
 
 
 def callers_field(read: Callable[[str], str | None], write: Callable[[str], str | None]) -> Field:
-    """The callers of a tool, in the words of a dialect."""
+    """The callers of a tool, in the dialect's values."""
 
     def read_callers(value: Any) -> Reading:
         found = [read(each) if type(each) is str else None for each in require(value, list)]
@@ -183,7 +183,7 @@ def arguments_field(
 
 
 def is_named(call: Wire) -> bool:
-    """Whether this is the call of a function, as far as we know them."""
+    """Whether this is a call of a known function."""
     function = call.get("function")
     return type(function) is dict and type(function.get("name")) is str
 
@@ -200,14 +200,14 @@ def read_named(
 
 
 def recovery(mode: str, id: str) -> Diagnostic:
-    """Says that the arguments of a call were no strict JSON, and how they were read."""
+    """Records that the arguments of a call were not strict JSON, and how they were repaired."""
     details = {"mode": mode, "tool_use_id": id}
     return Diagnostic("tool_arguments_recovered", details=details)
 
 
 def report_recovered(block: ToolUseBlock, recorder: LossRecorder) -> None:
-    """Reports arguments that are written as they were understood. Nothing is left of arguments
-    that were no JSON at all, so that the call means something else."""
+    """Reports repaired arguments. If no JSON could be read, nothing of them is left, and the call
+    has another meaning."""
     understood, mode = arguments.recover(block.raw_arguments)
     if mode == "strict" and arguments.same(understood, block.input):
         return
@@ -221,8 +221,8 @@ def report_recovered(block: ToolUseBlock, recorder: LossRecorder) -> None:
 
 
 def stopped_for_calls(reason: StopReason | None, blocks: Collection[Block]) -> StopReason | None:
-    """Why a message ended, where the wire has one word for all that end of themselves: calls for
-    the client end a turn."""
+    """The stop reason on a wire with a single word for all normal ends: if there are calls for the
+    client, it is tool use."""
     if reason is StopReason.END_TURN:
         for block in blocks:
             if type(block) is ToolUseBlock and block.executor == "client":

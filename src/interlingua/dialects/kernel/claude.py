@@ -29,7 +29,7 @@ CACHE_WRITES = Split(
     TwoWay({f"ephemeral_{ttl}_input_tokens": ttl for ttl in ("5m", "1h", "24h")}),
     demanded=("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"),
 )
-"""A day is what compatible hosts have (recorded 2026-11)."""
+"""Compatible hosts also have a day (recorded 2026-11)."""
 CITED = inside("citations", plain("enabled", "cited", bool))
 """Whether answers are to cite a document."""
 ROLES: dict[Role, str] = {
@@ -49,11 +49,11 @@ EFFORTS: dict[str, Effort] = {
     "xhigh": "xhigh",
     "max": "max",
 }
-"""The nearest word; `none` is written by switching thinking off."""
+"""The nearest effort; `none` is written by disabling thinking."""
 MODES: TwoWay[str, ReasoningMode] = TwoWay(
     {"enabled": "on", "disabled": "off", "adaptive": "adaptive", "between_tools": "between_tools"}
 )
-"""Claude's words for the modes of thinking."""
+"""Claude's values for the modes of thinking."""
 DISPLAYS: TwoWay[str, bool] = TwoWay({"summarized": True, "omitted": False})
 """Whether a Claude model shows its thinking."""
 
@@ -64,7 +64,7 @@ COMMON_STOP_REASONS: dict[str, StopReason] = {
     "model_context_window_exceeded": StopReason.MAX_TOKENS,
     "tool_use": StopReason.TOOL_USE,
 }
-"""The words that both have for why a message ended."""
+"""The stop reasons that both wires have."""
 
 TTLS = frozenset({"5m", "1h"})
 """The lifetimes of a cache breakpoint."""
@@ -77,15 +77,15 @@ def stop_words(reasons: TwoWay[str, StopReason], near: Mapping[StopReason, str])
 
 
 def own_stop_word(metadata: MessageMetadata, dialect: str, words: Collection[str]) -> Any:
-    """The wire's word for why a message ended that was read in this dialect, or in the other one of
-    the two, most of whose words are the same."""
+    """The original stop reason, if it was read in this dialect, or in the other one of the two,
+    which has mostly the same."""
     word = own_word(metadata, dialect)
     others = own_word(metadata, "anthropic", "bedrock") if word is None else None
     return others if others in words else word
 
 
 def effort_word(value: Any, field: str, effort: str, recorder: LossRecorder) -> Effort | None:
-    """The word for an effort in this field; None if there is no such word."""
+    """The value for an effort in this field; None if there is none."""
     word = EFFORTS.get(effort)
     if word is None:
         recorder.lost(value, field)
@@ -108,8 +108,8 @@ def read_thinking(thinking: Wire) -> dict[str, Any]:
 
 
 def thinking_of(reasoning: Reasoning, recorder: LossRecorder, on: str = "adaptive") -> Wire | None:
-    """The object that requests thinking; None where the effort is enough. `on` is the word for
-    thinking without a budget: as a rule, the service takes `adaptive` alone."""
+    """The object that requests thinking; None if the effort is enough. `on` is the mode for
+    thinking without a budget: usually, the service accepts only `adaptive`."""
     mode, budget = reasoning.mode, reasoning.budget_tokens
     if mode == "off":
         report_fields(reasoning, ("budget_tokens", "visible"), recorder, because("thinking_off"))
@@ -134,7 +134,7 @@ def thinking_of(reasoning: Reasoning, recorder: LossRecorder, on: str = "adaptiv
 def report_fields(
     value: Any, names: tuple[str, ...], recorder: LossRecorder, reason: Reason | None = None
 ) -> None:
-    """Those of these fields that hold something are lost."""
+    """Reports each of these fields that is set as lost."""
     for name in names:
         if getattr(value, name) is not None:
             recorder.lost(value, name, reason)

@@ -28,7 +28,7 @@ class ShapeError(Exception):
     """Wire of the wrong shape. `read_whole` makes a `ReadError` of it."""
 
     def __init__(self, path: str, expected: str, value: Any, words: str | None = None) -> None:
-        """`words` describe the value, where its type alone is not enough."""
+        """`words` describe the value if its type is not enough."""
         self.path = path
         self.expected = expected
         self.found = words or (_NOTHING if value is None else found(value))
@@ -42,7 +42,7 @@ class ShapeError(Exception):
 
 
 def unknown_word(path: str, known: Iterable[str], value: Any) -> ShapeError:
-    """The error for a value outside a set of words."""
+    """The error for a value outside an enumeration."""
     return ShapeError(path, f"one of {', '.join(known)}", value, word(value))
 
 
@@ -86,7 +86,7 @@ def optional_spelled(wire: Wire, key: str, kind: type[T], spelled: Wire) -> T | 
 
 
 def scalar(wire: Wire, key: str) -> Any:
-    """A word that may be of any type but a list or an object."""
+    """A value of any type but list and object."""
     value = wire.get(key)
     if type(value) is dict or type(value) is list:
         raise ShapeError(f".{key}", "a string", value)
@@ -146,7 +146,7 @@ def failed_answer(dialect: str, error: ProviderError) -> Response:
 def report_error_word(
     error: Any, word: str, kind_of: Callable[[str, str], ErrorKind], recorder: LossRecorder
 ) -> None:
-    """Report that an error has this word, if its class has another."""
+    """Reports an error type that its canonical class would not give."""
     if kind_of(word, error.message) is not error.kind:
         recorder.lost(error, "kind", because("sent_as", value=word), kind="approximated")
     if error.code not in (None, word):

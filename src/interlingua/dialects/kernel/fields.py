@@ -106,13 +106,13 @@ class Field(NamedTuple):
     missing: Attrs | None = None
     """The attributes that the key's absence, and null, mean."""
     few: bool = False
-    """Its strings and booleans are a few words: the reading of each is cached."""
+    """Whether its values are few strings and booleans: the reading of each is cached."""
     kind: type | None = None
     """Attribute and wire are the same, of this JSON type: neither `read` nor `write` is called."""
     fits: Callable[[Any], bool] | None = None
     """With a `kind`: whether the attribute can hold this value."""
     keys: tuple[str, ...] = ()
-    """Keys that hang together: `read` and `write` deal with an object of those that are there."""
+    """Keys that belong together: `read` and `write` use an object of those that are present."""
     table: Table | None = None
     """For an object inside: its own table."""
     more: Callable[[Any], bool] | None = None
@@ -197,7 +197,7 @@ def word(
 def one_of(
     key: str, attr: str, words: Collection[Any], kind: type = str, *, lenient: bool = False
 ) -> Field:
-    """A word of a closed set, which may be empty: another one is written only where it was read."""
+    """An enumerated value, which may be empty; an unknown one is written only where it was read."""
 
     def write(value: Any, recorder: LossRecorder) -> Any:
         item = getattr(value, attr)
@@ -308,7 +308,7 @@ class _Slot(NamedTuple):
     fits: Callable[[Any], bool] | None
     field: Field | None
     outers: tuple[str, ...]
-    """The objects inside, from the outermost on, the last of which has the key."""
+    """The nested objects, from the outermost on; the last one has the key."""
     table: Table
 
 
@@ -388,7 +388,7 @@ class Table:
     # -- reading ----------------------------------------------------------------------------------
 
     def read(self, wire: Wire, preserved: Preserved) -> Attrs:
-        """The attributes of an object; members that no field holds are in `kept`."""
+        """The attributes of an object; members that no field holds go into `kept`."""
         attrs: Attrs = {}
         if self._other_names:
             wire = self.usual(wire, preserved)
@@ -440,8 +440,8 @@ class Table:
         return cls(**attrs, **more, raw=preserved.raw(dialect))
 
     def usual(self, wire: Wire, preserved: Preserved) -> Wire:
-        """An object with the usual names of its keys, for those who read the keys beside. A name
-        whose usual one is there as well is no other name for it."""
+        """An object with the usual names of its keys, for code that reads other keys. If both names
+        are present, the other one is not renamed."""
         others = self._other_names
         if others.keys().isdisjoint(wire):
             return wire
@@ -669,7 +669,7 @@ class _Spelled:
         return old
 
     def left_out(self, keys: tuple[str, ...]) -> list[str]:
-        """Which of these keys the wire did without, or had with nothing in them."""
+        """The keys that the wire did not have, or had with an empty value."""
         spelling, parts = self._spelling, self._spelling.get("part", ())
         nothing, absent = spelling.get("spelled", NOTHING), spelling.get("absent", ())
         return [key for key in keys if key in absent or (key in nothing and key not in parts)]
@@ -714,7 +714,8 @@ def _compare(
     preserved: Preserved,
     more: Callable[[Any], bool] | None = None,
 ) -> None:
-    """Preserves what a key means beyond the value that the writer would write, or its spelling."""
+    """Preserves the spelling of a key, or the part of its meaning that the writer would not
+    write."""
     if same(original, rewritten):
         return
     if more is not None and more(original):

@@ -71,7 +71,7 @@ class OpenPart:
         self.citations: list[Wire] = []
 
     def add(self, text: str) -> Event:
-        """A piece came."""
+        """Adds a piece."""
         self.pieces.append(text)
         event: Event = self.event(self.index, text)
         return event
@@ -90,7 +90,7 @@ Opened = TypeVar("Opened", bound=OpenPart)
 
 
 class OpenParts(Blocks, Generic[Opened]):
-    """The blocks of an answer, with those that have not ended, by their numbers on the wire."""
+    """The blocks of an answer, and the unfinished ones by their numbers on the wire."""
 
     def __init__(self, part_type: type[Opened]) -> None:
         super().__init__()
@@ -132,13 +132,13 @@ P = TypeVar("P", bound=OpenParts[Any])
 
 
 class NumberedReader(MessageReader[P]):
-    """A wire whose pieces are frames of their own: once a reader has `learned` how those of a block
-    are spelled, they are read alone, until another frame comes."""
+    """A wire with one frame per piece: once a reader has `learned` the spelling of a block's
+    pieces, it reads only their text, until another frame arrives."""
 
     def __init__(self) -> None:
         super().__init__()
         self._live: ReadInPieces | None = None
-        """The block whose piece came last, if nothing has come since."""
+        """The block of the last piece, if no other frame has arrived since."""
         self._before: ReadInPieces | None = None
         self._pattern: Pattern | None = None
         self._fed: Frame | None = None
@@ -158,7 +158,7 @@ class NumberedReader(MessageReader[P]):
 
     @property
     def piece(self) -> tuple[ReadInPieces, Pattern] | None:
-        """The block whose piece came last, and how its pieces are spelled."""
+        """The block of the last piece, and the spelling of its pieces."""
         part, pattern = self._live, self._pattern
         return None if part is None or pattern is None else (part, pattern)
 
@@ -174,7 +174,7 @@ class NumberedReader(MessageReader[P]):
         return self._begin({}), [ev.MessageStart()]
 
     def _begin(self, message: Wire) -> P:
-        """A message begins, of which this is known."""
+        """Starts a message with this data."""
         raise NotImplementedError
 
     def _feed(self, frame: Frame) -> list[Event]:
@@ -219,7 +219,7 @@ class NumberedWriter(PieceWriter):
         self._begun = False
         """Whether a frame of it was written, pieces apart."""
         self._cited = 0
-        """How many of its citations were written."""
+        """The number of its citations that were written."""
 
     def _open_as(self, index: int, kind: int | None = None) -> OpenBlock:
         open_block = self._current = OpenBlock(index, kind)
@@ -246,8 +246,8 @@ class NumberedWriter(PieceWriter):
         return [] if part is None else [self._opening(part)]
 
     def _delta(self, open_block: OpenBlock, event: ev.BlockDelta) -> list[Frame]:
-        """A signature is written at the end of its block, whenever it came. A citation that was
-        stored with its event is plain JSON."""
+        """Writes a delta. A signature is written at the end of its block, whenever it arrived. A
+        citation that was stored with its event is plain JSON."""
         is_citation = event.field == "citations" and open_block.kind == TEXT
         return self._cite(msgspec.convert(event.value, Citation)) if is_citation else []
 
@@ -265,7 +265,8 @@ class NumberedWriter(PieceWriter):
         return json_frame(*self._step(self.frames[1], {"delta": delta}))
 
     def _end(self, open_block: OpenBlock, block: Any) -> list[Frame]:
-        """Writes what had no deltas, and the end. The kind of a block may be known only then."""
+        """Writes everything without deltas, and the end. The kind of a block may be unknown until
+        then."""
         kind = KINDS.get(type(block))
         frames: list[Frame] = []
         if open_block.kind != kind and not (open_block.length or self._begun):

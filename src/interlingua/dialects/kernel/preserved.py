@@ -108,8 +108,8 @@ class Preserved(msgspec.Struct):
         return value or None
 
     def may_take(self, wire: Wire, key: str, kind: type[T], filled: bool = False) -> T | None:
-        """The same for a value that means something even if it is empty; `filled` is what the
-        writer fills in."""
+        """The same for a value that has a meaning even if it is empty; `filled` is the writer's
+        default."""
         value = wire.get(key)
         if type(value) is kind:
             return value
@@ -122,7 +122,7 @@ class Preserved(msgspec.Struct):
         return None
 
     def scalar(self, wire: Wire, key: str) -> Any:
-        """The same for a word that may be of any type but a list or an object."""
+        """The same for a value of any type but list and object."""
         value = scalar(wire, key)
         if value is None and key in wire:
             self.keep_spelling(key, None)
@@ -153,7 +153,7 @@ class Preserved(msgspec.Struct):
                     self.add(key, value)
 
     def add_inside(self, wire: Wire, key: str, taken: Collection[str]) -> None:
-        """The same for an object inside, every key of which is known."""
+        """The same for a nested object whose keys are all known."""
         inside = wire[key]
         if len(inside) > len(taken):
             inner = Preserved()
@@ -173,7 +173,7 @@ class Preserved(msgspec.Struct):
         self.spelling.setdefault("absent", []).append(key)
 
     def mark_any_absent(self, wire: Wire, keys: Iterable[str]) -> None:
-        """Those of the keys that are not there, all of which the writer fills in."""
+        """Marks missing keys that the writer would fill in."""
         for key in keys:
             if key not in wire:
                 self.mark_absent(key)
@@ -246,7 +246,7 @@ def restore(out: Wire, own_raw: Wire, fillers: Mapping[str, Any] = NOTHING) -> W
 
 
 _MORE = frozenset({"part", "inside", "named", "$keys"})
-"""Spelling words beyond absent keys."""
+"""Spelling keys other than those of absent members."""
 
 
 def _spell(out: Wire, spelled: Wire, parts: Collection[str]) -> Wire:
@@ -308,8 +308,7 @@ def restore_raw(
 
 
 def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Wire | None:
-    """A block that this dialect did not know is written back unchanged; one of another dialect is
-    lost."""
+    """Writes back an unknown block of this dialect; one of another dialect is lost."""
     wire = block.raw.get(recorder.dialect)
     if type(wire) is not dict:
         recorder.dropped(block, because("unknown_block"))

@@ -83,7 +83,7 @@ class WriteMemory(Protocol):
     """Writes messages one by one, from the first one on that was not written before."""
 
     known: Any
-    """How the request before was marked with cache breakpoints."""
+    """The cache breakpoints of the previous request."""
 
     def write(
         self, messages: tuple[Message, ...], turns: list[Any], writer: MessageWriter
@@ -142,7 +142,7 @@ class LossRecorder(msgspec.Struct, eq=False):
         return self._calls.get(answered)
 
     def alias(self, new: Value, original: Value) -> None:
-        """Records that `new` stands for `original`, a part of `origin`."""
+        """Records that `new` was made from `original`, a part of `origin`."""
         if self._aliases is None:
             self._aliases = {}
         self._aliases[id(new)] = (new, original)  # both stay alive, so that identities do
@@ -154,8 +154,8 @@ class LossRecorder(msgspec.Struct, eq=False):
         return value
 
     def _next_path(self, value: Any, field: str | None = None) -> tuple[str, Message | None]:
-        """The path to report for a value, and its message. The same object may stand in several
-        places: each further report names the next of them."""
+        """The path to report for a value, and its message. If the same object is in several places,
+        each further report names the next one."""
         value = self.original(value)
         reported = self._reported
         if reported is None:
@@ -286,8 +286,8 @@ W = TypeVar("W")
 
 
 class BlockWriters(dict[type[Any], W]):
-    """Block writers by type. Types without one get `otherwise`, which drops and reports the block,
-    so that a new block type breaks no dialect."""
+    """Block writers by type. Types without one use `otherwise`, which drops and reports the block,
+    so a new block type breaks no dialect."""
 
     def __init__(self, writers: Mapping[type[Any], W], otherwise: W) -> None:
         super().__init__(writers)
@@ -304,7 +304,7 @@ BOOKKEEPING = frozenset(
 )
 """Fields that change the price or the records, but not the answer."""
 _INSTRUCTIONS = (Request, Options, ToolDefinition)
-"""Values that ask for something: a loss in them changes what the model does."""
+"""Values that are instructions: a loss in them changes what the model does."""
 
 
 class Quiet(LossRecorder):

@@ -49,9 +49,9 @@ _encode = msgspec.json.Encoder(enc_hook=spelled).encode
 
 
 class FrameWriter(Protocol):
-    """Turns the events of a stream into frames. Before one with `resume` takes over from the way
-    home, it is given the number of frames so far, and those that are more than a piece. Pieces
-    are among them from the first frame on that contains one of the texts in `grows`."""
+    """Turns the events of a stream into frames. When one with `resume` continues after the original
+    frames, it gets their number, and those that are more than a piece. Pieces are among them from
+    the first frame on that contains one of the texts in `grows`."""
 
     steps: Steps
 
@@ -80,7 +80,7 @@ def mark_content(mark: FrameMark | None, name: str) -> Wire:
 
 
 def is_marked(mark: FrameMark | None, name: str) -> bool:
-    """Whether an event brings the frame along that it came from."""
+    """Whether an event has its original frame."""
     return "frames" in mark_content(mark, name)
 
 
@@ -112,12 +112,12 @@ class MarkedReader:
 
     @property
     def piece(self) -> Any:
-        """The block of the last piece and its spelling, if the reader knows them."""
+        """The block of the last piece and its spelling, if the reader has them."""
         return getattr(self._reader, "piece", None)
 
     @property
     def marks(self) -> bool:
-        """Whether events know their frames. Only the way home asks for it."""
+        """Whether events have their frames, which only writing back unchanged needs."""
         return "feed" not in self.__dict__
 
     @marks.setter
@@ -189,8 +189,8 @@ def _is_silent(events: list[Event]) -> bool:
 
 
 class _Agreement:
-    """Makes the end of a stream agree with its events, so that code that changes a piece, a
-    name, a reason or the usage need not change the end as well."""
+    """Makes the end of a stream agree with its events, so that code that changes a piece, a name, a
+    reason or the usage need not also change the end."""
 
     def __init__(self) -> None:
         self.start: MessageStart | None = None
@@ -270,7 +270,8 @@ class Home:
         self._grows: tuple[str, ...] = getattr(others, "grows", ())
         self._keeps_pieces = False
         self._count = 0
-        """The frames that went home; and those that are more than a piece."""
+        """The number of frames that were written back, and those of them that are more than a
+        piece."""
         self._frames: list[Frame] = []
         self._foreign_report = foreign_report
         self._report = report
@@ -366,8 +367,8 @@ class Home:
 
 
 class _Past:
-    """Events that went home, in case they are needed after all: neighbouring pieces of one block
-    are joined, so that their number costs no memory."""
+    """Events that were written back, in case they are needed later: neighbouring pieces of one
+    block are joined to save memory."""
 
     def __init__(self) -> None:
         self._events: list[Event] = []

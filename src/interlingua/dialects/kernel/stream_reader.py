@@ -70,7 +70,7 @@ def call_of(start: ToolUseStart, end: ToolUseEnd | None = None) -> ToolUseBlock:
 
 
 def finish_call(block: ToolUseBlock, pieces: list[str]) -> tuple[ToolUseBlock, Diagnostic | None]:
-    """A call with the arguments that came in pieces, and the repairs needed to read them."""
+    """A call with the arguments joined from its pieces, and the repairs needed to read them."""
     text = "".join(pieces)
     if not text:
         return block, None
@@ -198,9 +198,9 @@ decode_text = msgspec.json.Decoder(str).decode
 
 
 class Pattern:
-    """How the pieces of a block are spelled: all that is the same in each of their frames, to the
-    letter. A frame that fits is the same JSON with another text in it, so that nothing else of it
-    has to be read."""
+    """The spelling of a block's pieces: everything that is the same in each of their frames, to the
+    letter. A matching frame is the same JSON with another text, so nothing else in it has to be
+    read."""
 
     __slots__ = ("_after", "_before", "_between", "_ends", "_has_pad", "_starts")
 

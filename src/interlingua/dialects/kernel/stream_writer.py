@@ -47,8 +47,8 @@ _QUIET = quiet("stream")
 
 
 def beside_error(event: StreamError, name: str, report: Report) -> tuple[Message, LossRecorder]:
-    """The message to write with an error, which has no content, and the recorder for it, who knows
-    it as the one that broke off."""
+    """An empty message to write with an error, and its recorder, which reports paths in the message
+    that broke off."""
     partial = event.partial
     blank = FAILED if partial is None else partial.replace(content=())
     recorder = LossRecorder(name, Response(partial or blank, error=event.error), report)
@@ -112,7 +112,7 @@ class StreamWriter:
         return False
 
     def _abroad(self, report: Report) -> FrameWriter:
-        """A writer of events that came from elsewhere."""
+        """A writer of events from other dialects."""
         return self.foreign_writer(self.name, report)
 
 
@@ -150,7 +150,7 @@ def with_summaries(steps: Steps, keeps: Callable[[CompactionBlock], bool]) -> St
 
 
 class ForeignWriter(ABC):
-    """Writes a stream that came from another dialect. Usage and reasons are written at the end."""
+    """Writes a stream of another dialect. Usage and stop reasons are written at the end."""
 
     def __init__(self, name: str, report: Report) -> None:
         self._name = name
@@ -170,7 +170,7 @@ class ForeignWriter(ABC):
         return []
 
     def piece_block(self, event: Any) -> OpenBlock | None:
-        """As for `StreamWriter`."""
+        """Like `StreamWriter.piece_block`."""
         return None
 
     def _nothing(self, event: Event) -> list[Frame]:
@@ -196,7 +196,7 @@ class ForeignWriter(ABC):
 # -- blocks, one after the other ------------------------------------------------------------------
 
 PIECE = "\ufffc\u0000a piece\u0000\ufffc"
-"""Stands in the JSON of a frame where a piece will be."""
+"""A placeholder for a piece in the JSON of a frame."""
 encode_text = msgspec.json.Encoder().encode
 _CUT = encode_text(PIECE).decode()
 
@@ -238,17 +238,17 @@ class OpenBlock:
         self.kind = kind
         """The kind of pieces, for blocks that are streamed in pieces."""
         self.before = before
-        """Stands before the first piece."""
+        """Text before the first piece."""
         self.start = start
         """For a call: its start event."""
         self.name: str | None = None
         self.cuts: list[str] | None = None
-        """The JSON of a piece's frame, cut where the piece goes, once pieces can be written; and
-        the name of the frame."""
+        """The JSON of a piece's frame, split at the piece, once pieces can be written; and the name
+        of the frame."""
         self.length = 0
 
     def spell_as(self, name: str | None, wire: Wire) -> None:
-        """Pieces are frames of this name and this JSON, in which `PIECE` stands for them."""
+        """Sets the frame of a piece: its name and its JSON, with `PIECE` in place of the piece."""
         self.name, self.cuts = name, encode(wire).decode().split(_CUT)
 
 
@@ -376,7 +376,7 @@ class BlockQueue(ABC, Generic[S]):
         return list(zip(partial.content, turns, strict=True))
 
     def _unwritten(self) -> set[int]:
-        """The blocks of which nothing was written."""
+        """The blocks that have not been written at all."""
         block = self._current
         if block is None or (block.kind is not None if self.announces_blocks else block.length):
             return {*self._waiting}
@@ -441,7 +441,7 @@ class InPieces(ForeignWriter, BlockQueue[S]):
 
 
 class PieceWriter(InPieces[OpenBlock]):
-    """The same for wires whose errors stand alone: how a stream ends that fails."""
+    """The same for wires whose errors are separate frames."""
 
     def piece_block(self, event: Any) -> OpenBlock | None:
         block = self._current

@@ -49,7 +49,7 @@ def read_calls(
     first: int,
     found: list[Diagnostic],
 ) -> list[Block]:
-    """Calls, of which the first one has this number in its message."""
+    """Reads calls; `number` is the number of the first one in its message."""
     calls: list[Block] = []
     try:
         for wire in listed:
@@ -141,7 +141,7 @@ class TurnReader:
     def keep_place(
         self, turn: Wire, before: str | None, messages: list[Message], preserved: Preserved
     ) -> None:
-        """Keep where a turn stands, if other than usual."""
+        """Preserves the position of a turn if it is unusual."""
         role = turn["role"]
         if role == before:
             preserved.spelling["apart"] = True
@@ -195,7 +195,7 @@ class TurnReader:
 
 
 def _is_result(block: Block, dialect: str, mark: str = "type") -> TypeGuard[ToolResultBlock]:
-    """Whether a block is a result by its part's own word; another part is the user's."""
+    """Whether a block is a result by its part's type; other parts are the user's."""
     return type(block) is ToolResultBlock and mark not in spelling_of(dialect, block.raw)
 
 
@@ -227,7 +227,7 @@ class Turns(msgspec.Struct):
     parts: list[Wire] = []
 
     def skip(self, messages: tuple[Message, ...]) -> None:
-        """Nothing of messages that were written before matters to others."""
+        """Skips messages that were written before, which do not affect the others."""
 
     def join(self, role: str, parts: list[Wire], apart: bool = False) -> None:
         if role == self.role and not apart:
@@ -271,5 +271,5 @@ def report_speaker(message: Message, recorder: LossRecorder) -> None:
 
 
 WITHIN = object()
-"""Stands behind a wire message that others may become one message with: reading does not go on
-from here."""
+"""A mark after a wire message that may be joined with later ones: reading cannot continue after
+it."""

@@ -64,8 +64,8 @@ def fresh_input(total: int | None, cached: int | None, written: int | None) -> i
 
 
 def clamped(counts: dict[str, int]) -> dict[str, int]:
-    """Counts, by their canonical names, that contradict nothing: none is negative, and reasoning is
-    no more than the output. The same object where nothing had to be changed."""
+    """Counts, by their canonical names, without contradictions: none is negative, and reasoning is
+    at most the output. The same object if nothing had to be changed."""
     output, thought = counts.get("output_tokens"), counts.get("reasoning_tokens", 0)
     if min(counts.values(), default=0) >= 0 and (output is None or thought <= output):
         return counts

@@ -57,8 +57,8 @@ def data_url(url: str) -> DataUrl | None:
 
 
 def url_of(dialect: str, block: MediaBlock, typed: bool = False) -> str | None:
-    """The data URL that a block was read from, while it still has that type. With `typed`, the wire
-    has the type beside the URL, so that any will do."""
+    """The data URL that a block was read from, if it still has that type. With `typed`, the wire
+    has the type beside the URL, so any URL will do."""
     head: Any = spelling_of(dialect, block.raw).get(FORM)
     if type(head) is not str or block.source.kind != "base64":
         return None
@@ -72,16 +72,16 @@ W = TypeVar("W")
 V = TypeVar("V")
 
 ERROR_MARK = "[tool error] "
-"""Stands before a failed result's text where the wire has no flag; readers take it off."""
+"""A mark before a failed result's text if the wire has no flag; readers remove it."""
 SYSTEM_MARK = "[system] "
-"""Stands before instructions in mid-conversation that had to become user text."""
+"""A mark before instructions in mid-conversation that had to become user text."""
 PLACEHOLDER = "[nothing that can be shown here]"
 """The text of a message whose every block had to be left out."""
 EARLIER = "[earlier turns are not shown]"
 """The user text before a history that begins with the model, if the target refuses that."""
 
 NO_REASON = "stop_reason_missing"
-"""The diagnostic of a message that ended without a word why."""
+"""The diagnostic of a message that ended without a stop reason."""
 
 
 IMAGE_STARTS: dict[str, str] = {
@@ -139,15 +139,14 @@ class TwoWay(Generic[W, V]):
         return self._back.get(value)
 
     def nearest(self, near: Mapping[V, W]) -> dict[V, W]:
-        """The word for each value; those of `near` come first, and stand for some without one."""
+        """The nearest value of the wire; those of `near` come first, including substitutes."""
         return {**self._back, **near}
 
 
 def own_word(metadata: MessageMetadata, *names: str) -> Any:
-    """The wire's word for why a message ended, if it came from a dialect with one of these
-    names: in another dialect the same word may mean something else. The names in `provider_raw`
-    are of the dialects that read the message; `protocol` may name the issuer of its thinking
-    instead."""
+    """The wire's own stop reason, if the message came from a dialect with one of these names: in
+    another dialect, the same word may mean something else. The names in `provider_raw` are of the
+    dialects that read the message; `protocol` may be the issuer of its thinking instead."""
     word, raw = metadata.raw_stop_reason, metadata.provider_raw
     if word is None:
         return None
@@ -159,20 +158,20 @@ Reads = Callable[[Any], StopReason | None]
 
 
 class StopWords(NamedTuple):
-    """The stop words of a wire."""
+    """The stop reasons of a wire."""
 
     read: Reads
     words: Mapping[StopReason, Any]
     usual: str
-    """Said for a reason that has no word."""
+    """Written for a reason without a counterpart."""
     cut: str
     """For an unknown reason: the message may be cut off."""
 
     def of(
         self, message: Message, own: Any, recorder: LossRecorder, read: Reads | None = None
     ) -> Any:
-        """The word for a message: its `own` word as long as that still means why it ended.
-        `read` gives the meaning of a word in this message, where the meaning depends on it."""
+        """The stop reason to write: the message's `own` one, if it still has the same meaning.
+        `read` gives its meaning in this message, if that depends on the message."""
         read = self.read if read is None else read
         reason = message.metadata.stop_reason
         if own is not None and read(own) is reason:
@@ -188,8 +187,8 @@ class StopWords(NamedTuple):
 def report_stop_word(
     message: Message, word: str, again: StopReason | None, recorder: LossRecorder
 ) -> None:
-    """Reports a word that is read as another reason, `again`. An error where an answer without
-    content would look like a full one."""
+    """Reports a stop reason that would be read as another one, `again`. An error if an answer
+    without content would look complete."""
     reason = message.metadata.stop_reason
     severity: Severity = "info" if reason is None else "warning"
     if reason in _WITHOUT_ANSWER and again not in (*_WITHOUT_ANSWER, *_UNFINISHED):
@@ -208,8 +207,8 @@ _UNFINISHED = (StopReason.MAX_TOKENS, StopReason.OTHER)
 
 
 def lacks_stop_reason(metadata: MessageMetadata) -> bool:
-    """Whether a message has no stop reason. It may be cut off: the word for a full answer would
-    claim too much, and the one for an answer that was cut is nearest."""
+    """Whether a message has no stop reason. It may be truncated, so the wire's value for a complete
+    answer would claim too much, and that for a truncated one is nearest."""
     return any(found.type == NO_REASON for found in metadata.diagnostics)
 
 
@@ -265,7 +264,7 @@ def document_text(source: Source, joiner: str) -> str | None:
 
 
 def text_in(block: DocumentBlock, joiner: str = "\n") -> str | None:
-    """The text of a document that is text, also of one that comes as bytes."""
+    """The text of a text document, also of one that is given as bytes."""
     text = document_text(block.source, joiner)
     if text is None and block.source.kind == "base64" and _TEXTUAL.match(block.media_type or ""):
         try:
@@ -293,7 +292,7 @@ def document_as_text(block: DocumentBlock) -> str | None:
 def report_changes(
     message: Message, recorder: LossRecorder, written: frozenset[str] = frozenset()
 ) -> None:
-    """Report what a message changes for all that follows and this dialect has no word for."""
+    """Reports the changes of a message to all later ones that this dialect cannot express."""
     changes = message.changes
     for name in changes.__struct_fields__ if changes is not None else ():
         item = getattr(changes, name)

@@ -78,7 +78,7 @@ _LEGACY = Table(ToolUseBlock, _NAME, _ARGUMENTS, silent=("id", "executor"))
 
 
 def read_plain_call(call: Any) -> ToolUseBlock | None:
-    """A function call of which all is well, as it usually is; None for anything else."""
+    """A valid function call in the usual form; None for anything else."""
     if type(call) is not dict or len(call) != 3 or call.get("type") != "function":
         return None
     function, id = call.get("function"), call.get("id")
@@ -92,8 +92,8 @@ def read_plain_call(call: Any) -> ToolUseBlock | None:
 
 
 class CallReader:
-    """Reads the calls of one message; `origin` (a position or a response id) names those that came
-    without an id."""
+    """Reads the calls of one message; `origin` (a position or a response id) is used for ids of
+    calls without one."""
 
     __slots__ = ("count", "diagnostics", "origin", "signed", "t")
 
@@ -237,7 +237,7 @@ _WRITTEN_RESULT = frozenset({"tool_use_id", "content", "is_error", "cache"})
 
 
 class Unanswered:
-    """The calls that wait for a result; looked up only for results that came without an id."""
+    """The calls that wait for a result; only used for results without an id."""
 
     def __init__(self) -> None:
         self._seen = 0

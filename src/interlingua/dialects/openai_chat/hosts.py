@@ -19,7 +19,7 @@ _SDK_KEYS = (b'"annotations"', b'"function_call"')
 """Keys of messages that OpenAI's package repeats, and that most other hosts refuse."""
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _MARKS: dict[int, tuple[Host, tuple[bytes, ...]]] = {}
-"""By the host's identity, which costs less than to compare all its words for each request."""
+"""By the host's identity, which is faster than comparing all its fields for each request."""
 
 
 def host_differs(host: Host, body: bytes, members: Mapping[str, Any] | None = None) -> bool:

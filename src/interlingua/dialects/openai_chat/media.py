@@ -85,7 +85,7 @@ def _write_url(block: MediaBlock, otherwise: str, to: WriteContext, spelling: Wi
 
 
 def _read_held(key: str, held: Any, t: Tables, preserved: Preserved, *known: str) -> Fields | None:
-    """A URL that stands in an object under `key`, or bare."""
+    """A URL in an object under `key`, or bare."""
     if type(held) is str:
         preserved.spelling["bare"] = True
         return _read_url(held, preserved.spelling)
@@ -180,7 +180,7 @@ def _audio_type(word: str) -> str:
 
 
 def _audio_format(media_type: str | None, t: Tables, spelling: Wire) -> str | None:
-    """The word for a media type; None where the wire has none."""
+    """The format for a media type; None if the wire has none."""
     if media_type is None:
         return tables.DEFAULT_AUDIO
     stood: str | None = spelling.get("format")

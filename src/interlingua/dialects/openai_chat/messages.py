@@ -63,8 +63,8 @@ NO_CALL = {"name": "", "arguments": ""}
 BLOCK_KEYS = (
     *("executed_tools", "content", "refusal", "images", "audio", "tool_calls", "function_call"),
 )
-"""The keys that have blocks, in their order, which thinking comes before; `$form.in` names one. For
-each there is a method of its name that reads it, and one that writes it."""
+"""The keys with blocks, in their order, after thinking; `$form.in` names one. Each has methods of
+its name that read and write it."""
 _MAY_BE_EMPTY = thinking.KEYS | {"role", "annotations", "name", *BLOCK_KEYS, *MARKS}
 
 
@@ -379,7 +379,7 @@ class AssistantWriter:
             self.recorder.dropped(block)
 
     def _blocks(self) -> Sequence[Block]:
-        """The blocks; the one whose signature stands beside the content without it."""
+        """The blocks; one of them lacks its signature, which is beside the content."""
         blocks = self.message.content
         for index, block in enumerate(blocks if "signature" in self.spelling else ()):
             if isinstance(block, _SIGNED) and block.signature is not None:
@@ -765,7 +765,7 @@ def _read_result(wire: _Result, reader: _Reader, spelled: SpelledTexts) -> Messa
 
 
 def _read_answer(wire: _Answer, reader: _Reader) -> Message | None:
-    """As `_Reader._plain_turn`."""
+    """Like `_Reader._plain_turn`."""
     content, thoughts, listed = wire.content, wire.thinking_blocks, wire.tool_calls
     if listed is UNSET:
         if type(content) is not str or not content or thoughts is not UNSET:
@@ -813,7 +813,7 @@ class _Writer:
         self._to = to
 
     def skip(self, messages: tuple[Message, ...]) -> None:
-        """Nothing of them matters to others."""
+        """Does nothing, because earlier messages do not matter."""
 
     def add(self, message: Message) -> None:
         role, to = message.role, self._to

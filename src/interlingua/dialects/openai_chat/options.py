@@ -157,7 +157,7 @@ def _reference(name: str, servers: str | None) -> Wire:
 
 
 def choose_custom(wire: Wire, custom: frozenset[str]) -> None:
-    """Tools that take free text are chosen by another word: `custom` are their names."""
+    """Tools that take free text are chosen by another key; `custom` are their names."""
     choice = wire.get("tool_choice")
     match choice:
         case {"type": "function", "function": {"name": name}} if name in custom:
@@ -366,8 +366,8 @@ _ASIDE = frozenset({"function_call", *_REASONING, *MARKS})
 
 @lru_cache(512)
 def _options(t: Tables, limit: str) -> Table:
-    """The table for one host: which name of an option is its own, and which options it knows. That
-    of the limit is looked up before, since half of all requests have it."""
+    """The table for one host: its own names of options, and the options that it accepts. The output
+    limit is looked up first, because half of all requests have it."""
     named = {attr: _named(t, attr) for attr in NAMES} | {"max_output_tokens": limit}
     fields = [
         *[plain(own, attr, NAMES[attr].kind) for attr, own in named.items()],
@@ -413,7 +413,7 @@ def _is_all_text(metadata: Wire) -> bool:
 
 
 def _unknown(field: Field) -> Field:
-    """An option that only other hosts know is written back, and in no other dialect."""
+    """An option of other hosts is written back, and in no other dialect."""
 
     def write(options: Any, recorder: LossRecorder) -> Any:
         recorder.lost(options, field.attrs[0])

@@ -137,7 +137,7 @@ def _read_server_tool(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
 
 
 def write_tools(tools: tuple[ToolDefinition, ...], to: WriteContext) -> Wire:
-    """`tools`, and `functions` for those that were read there."""
+    """Writes `tools`, or `functions` for those that were read from there."""
     wire: Wire = {}
     for tool in tools:
         written, key = _write_plainly(tool), "tools"
@@ -233,7 +233,7 @@ def _usual_body() -> Callable[[bytes], Any]:
 
 
 def read_straight(data: bytes, t: Tables = TABLES) -> tuple[Request, SpelledTexts] | None:
-    """As `ReadStraight`."""
+    """Implements `ReadStraight`."""
     spelled = SpelledTexts()
     try:
         body = _usual_body()(data)
@@ -267,7 +267,7 @@ def _read(wire: Wire, t: Tables, messages: tuple[Message, ...] | None = None) ->
 
 @cache
 def _limited(t: Tables) -> Raw | None:
-    """The spelling of a body that has no more than a limit."""
+    """The spelling of a body whose only option is a limit."""
     own = t.host.max_tokens
     return None if own == "max_tokens" else {t.name: {"$form": {"named": {own: "max_tokens"}}}}
 
