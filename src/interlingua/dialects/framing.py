@@ -53,13 +53,13 @@ class EitherDecoder:
         return self._decoder.feed(start if is_other else data)
 
     def head_of(self, name: str | None) -> str | None:
-        """As for `sse.Decoder`."""
+        """Like `sse.Decoder.head_of`."""
         decoder = self._decoder
         return decoder.head_of(name) if isinstance(decoder, sse.Decoder) else None
 
     @property
     def is_cut(self) -> bool:
-        """As for `sse.Decoder`."""
+        """Like `sse.Decoder.is_cut`."""
         return isinstance(self._decoder, sse.Decoder) and self._decoder.is_cut
 
     def close(self) -> list[Frame]:

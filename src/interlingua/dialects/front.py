@@ -137,7 +137,7 @@ _TYPES = {
 }
 """The type of an error by its status."""
 _STATUSES = {401: 403, 529: 503}
-"""Amazon's substitutes for statuses that it does not have."""
+"""Substitutes for statuses that Amazon does not use."""
 _EXCEPTIONS = {
     "invalid_request_error": "validationException",
     "rate_limit_error": "throttlingException",
@@ -215,7 +215,7 @@ def _chunk(frame: Frame) -> Frame:
 
 
 class InvokeWrapping(AwsWrapping):
-    """Claude at Bedrock in Anthropic's own words."""
+    """Claude at Bedrock in Anthropic's own format."""
 
     stream_type = EVENT_STREAM
     names_model = True
@@ -256,11 +256,11 @@ class Ending:
     marks: tuple[bytes, ...] = ()
     """Byte patterns of a frame that may be the last one."""
     silent: frozenset[bytes] = frozenset()
-    """Those of them that carry nothing else."""
+    """The marks of frames that contain nothing else."""
 
     def __init__(self, answers: int = 1) -> None:
         self.is_reached = not self.marks
-        """Whether the answer is whole: if nothing more comes, nothing is missing."""
+        """Whether the answer is complete, and nothing is missing if the stream ends now."""
         self.is_last = False
         """Whether nothing more is to come."""
         self.answers = answers
@@ -298,14 +298,14 @@ class NamedEnding(Ending):
 
 
 class Filler:
-    """Adds members to answers that the API promises even when they are empty. `request` is the
-    body, of which some APIs repeat a part."""
+    """Adds members that the API promises even when they are empty. `request` is the body, because
+    some APIs repeat a part of it."""
 
     def __init__(self, request: bytes) -> None:
         pass
 
     def whole(self, wire: Wire) -> Wire:
-        """The answer with all promised members; those that it has are not changed."""
+        """The answer with all promised members; existing ones are not changed."""
         return wire
 
     def frames(self, data: bytes) -> bytes:
@@ -314,16 +314,16 @@ class Filler:
 
 
 class Stored(NamedTuple):
-    """How an API stores its answers, so that later requests continue from them."""
+    """How an API stores its answers, to be continued by later requests."""
 
     previous: str
-    """The member of a request that names the answer it goes on from."""
+    """The member of a request with the id of the answer that it continues."""
     keepers: frozenset[str]
     """Providers that keep them themselves."""
     title: str
-    """Its word for an answer, for people."""
+    """The API's name for an answer, for people."""
     names: tuple[bytes, ...]
-    """Members of a request that name what a provider keeps, as they are spelled."""
+    """Members of a request that refer to data at a provider, in their JSON spelling."""
 
 
 class PlainTurn(msgspec.Struct, forbid_unknown_fields=True):
@@ -334,7 +334,7 @@ class PlainTurn(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PlainRequest(Protocol):
-    """A request of a shape that has no room for more than texts and a limit."""
+    """A request with nothing but texts and a limit."""
 
     n: int | None
 
@@ -347,7 +347,7 @@ def facts_beside(code: str | None, facts: Mapping[str, str]) -> Wire:
 
 
 def code_beside(code: str | None, facts: Mapping[str, str]) -> Wire:
-    """An error without a place for a code: it stands beside the message too."""
+    """Adds the code beside the message of an error without a field for it."""
     return dict(facts) if code is None else {"code": code, **facts}
 
 
@@ -399,11 +399,12 @@ class Front(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     plain: msgspec.json.Decoder[Any] | None = None
     """Parses a request (`PlainRequest`) that needs no full reading."""
     unbounded: Mapping[str, str] = {}
-    """Members of requests without a field of ours that cannot be limited, in words."""
+    """Members of requests that have no field of ours and cannot be limited, with a text for
+    people."""
     repeats_field: Callable[[Any], bool] | None = None
     """Whether the rest of a request's wire repeats the value of a field of ours."""
     stored: Stored | None = None
-    """How its answers are stored; None if every request has the whole conversation."""
+    """How its answers are stored; None if every request contains the whole conversation."""
     counted: str | None = None
     """The key of the count in an answer to a count of tokens; None if it has no such endpoint."""
     count_members: Mapping[str, Any] = {}

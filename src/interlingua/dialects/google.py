@@ -40,8 +40,8 @@ def is_label(key: str, value: str) -> bool:
 
 
 def write_labels(options: Options, raw: Raw | None, out: Wire, recorder: LossRecorder) -> None:
-    """Metadata as labels, which are for the bill and have a grammar of their own; those that were
-    labels in one of the APIs (`$form.labels`) stay as they are."""
+    """Metadata as labels, which are for billing and have a grammar of their own; those that were
+    labels in one of the APIs (`$form.labels`) are not changed."""
     metadata = options.metadata or {}
     if not metadata or any(spelling_of(name, raw).get("labels") for name in APIS):
         out["labels"] = metadata
@@ -127,7 +127,7 @@ class Counts(NamedTuple):
     splits: Mapping[str, Split] = NOTHING
     """Breakdowns of the counts, by their keys."""
     tiers: Mapping[str, TwoWay[str, str]] = NOTHING
-    """The keys that may name the tier of the request, and their words."""
+    """The keys that may contain the tier of the request, and their values."""
 
     def read(
         self, wire: Wire, dialect: str, preserved: Preserved | None = None

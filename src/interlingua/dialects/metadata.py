@@ -26,8 +26,7 @@ from interlingua.model.reasons import Reason, because
 
 _NUMBERED = frozenset({"gemini", "cohere"})
 _SPELLED_BY = _NUMBERED | {"openai-chat", "openrouter", "openai-responses", "ollama"}
-"""The dialects whose answers have tokens. Other names of a message's source stand for one of
-these."""
+"""The dialects whose answers have tokens. Other names of a message's source map to one of these."""
 
 
 _KEYS = ("token", "logprob", "bytes")
@@ -58,7 +57,7 @@ def _whole(token: JsonObject) -> Wire:
 
 
 def _bare(token: JsonObject, tops: bool = True) -> Wire:
-    """A token without what only its own wire knows; Google omits a probability of 0."""
+    """A token without data of its own wire; Google omits a probability of 0."""
     known = {"logprob": 0.0, **{key: token[key] for key in _KEYS if key in token}}
     others = {"top_logprobs": [_bare(each, False) for each in others_of(token)]} if tops else {}
     return {**_with_bytes(known), **others}
@@ -104,8 +103,8 @@ def report_cache_details(
 
 
 class Transformations:
-    """How a vendor states them: in a list under `key`, each with an action, a reason, and its place
-    in the request."""
+    """How a vendor lists them: under `key`, each with an action, a reason, and its place in the
+    request."""
 
     key = "input_transformations"
 
@@ -138,7 +137,8 @@ class Transformations:
             return ()
 
     def write(self, message: Message, recorder: LossRecorder) -> list[Wire]:
-        """Those that the vendor can state: their place is known, and it has words for them."""
+        """Writes those that the vendor can express: with a known place, and values for action and
+        reason."""
         out: list[Wire] = []
         for number, found in enumerate(message.metadata.input_transformations):
             is_known = getattr(found, self._attr) is not None and self._has_words(found)

@@ -94,8 +94,8 @@ _VAGUE = frozenset({ErrorKind.INVALID_REQUEST, ErrorKind.OTHER})
 
 
 def error_kind(message: str, status: int | None, *words: str | None) -> ErrorKind:
-    """The kind of an error: by the words of the body, in their order, then by the status, then
-    by words in the message."""
+    """The kind of an error: by the codes of the body, in their order, then by the status, then by
+    words in the message."""
     kinds = [ERRORS.words[word] for word in words if word in ERRORS.words]
     numbers = [int(word) for word in words if word and word.isdecimal() and len(word) == 3]
     kinds += [_status_kind(number) for number in (status, *numbers) if number is not None]
@@ -243,7 +243,7 @@ def grammar_field(*, inside: bool) -> Field:
 
 
 def text_of(block: Any, recorder: LossRecorder) -> str:
-    """The content as one text, where the wire has no more."""
+    """The content as one text, for a wire that supports only that."""
     texts: list[str] = []
     for part in block.content:
         if type(part) is TextBlock:
@@ -262,7 +262,7 @@ _TEXT_ALONE = frozenset({"text"})
 
 _TEXTS = ("error", "detail", "message")
 _BESIDE = "$status"
-"""Stands among the words of an error for the HTTP status that a body has beside it."""
+"""The key, among the codes of an error, of an HTTP status beside it."""
 _STATUS = (_BESIDE, "code", "raw_status_code", "status_code", "status", "statusCode")
 _NULLS: Wire = {"param": None, "code": None}
 """Fields that are written even if they are null."""
@@ -270,8 +270,8 @@ _ATTRS = ("kind", "message", "code", "status")
 
 
 class ErrorBodies:
-    """How a dialect classifies errors: which of two words decides the kind first, the type of an
-    error of no kind, and whether codes are HTTP statuses."""
+    """How a dialect classifies errors: which of two codes decides the kind first, the type of an
+    unclassified error, and whether codes are HTTP statuses."""
 
     def __init__(
         self,
@@ -406,9 +406,8 @@ _SHAPES = {"top": "message", "string": "error", "detail": "detail"}
 
 
 def _as_now(own_raw: Wire, error: ProviderError) -> Wire:
-    """Preserved members in their present words. Earlier versions had `shape` in Chat
-    Completions, `flat` and `status` in Responses, and did not record most of the wire's absent
-    members."""
+    """Preserved members under their current names. Earlier versions had `shape` in Chat
+    Completions, `flat` and `status` in Responses, and did not record most of the absent members."""
     spelling = spelling_in(own_raw)
     text = spelling.get("flat") or _SHAPES.get(spelling.get("shape", ""))
     if text is None:

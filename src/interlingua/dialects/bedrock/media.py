@@ -214,7 +214,7 @@ SEARCH_RESULT = Table(
 
 def _reader(kind: Kind) -> Callable[[Any], Block | None]:
     def read(inner: Any) -> Block | None:
-        """The block, or None where the source is of a kind that we do not know."""
+        """The block; None if the kind of its source is unknown."""
         require_key(require(inner, dict), "source", dict)
         preserved = Preserved()
         attrs = kind.table.read(inner, preserved)

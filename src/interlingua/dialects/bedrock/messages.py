@@ -55,7 +55,7 @@ _HOSTED = "server_tool_use"
 
 
 def _read_input(value: Any) -> Reading:
-    """How input that is not an object is read."""
+    """Reads input that is not an object."""
     if type(value) is dict:
         return {"input": value}
     return {"input": arguments.recover(value).input if type(value) is str else {}}
@@ -201,8 +201,8 @@ _SYSTEM, _DEVELOPER = Role.SYSTEM, Role.DEVELOPER
 
 
 def read_parts(parts: Any, path: str, answer: bool = False) -> tuple[list[Block], list[Wire]]:
-    """The blocks, and the cache points that stand before any block. In an `answer` everything is
-    as the service made it."""
+    """The blocks, and the cache points before them. In an `answer`, everything is unchanged from
+    the service."""
     if type(parts) is not list:
         raise ShapeError(path, "a list", parts)
     blocks: list[Block] = []
@@ -404,7 +404,7 @@ def preserved_around(turn: Wire, ahead: list[Wire]) -> Preserved:
 def write_messages(
     messages: tuple[Message, ...], tools: frozenset[str], recorder: LossRecorder
 ) -> tuple[list[Wire], list[Wire]]:
-    """Instructions, and turns; `tools` are the names of those that are declared."""
+    """Instructions and turns; `tools` are the names of declared tools."""
     first = leading(messages, NAME)
     system: list[Wire] = []
     for message in messages[:first]:

@@ -225,8 +225,8 @@ def _spell(schema: Wire) -> str:
 
 
 def _read_additional(wire: Wire, attrs: Wire, reasoning: Wire, preserved: Preserved) -> None:
-    """Of the model's own fields, what Claude's own API calls `thinking` and `top_k`, and what
-    several call effort."""
+    """Reads the model's own fields: `thinking` and `top_k` as in Claude's own API, and the effort,
+    which has several names."""
     fields = wire[ADDITIONAL]
     if type(fields) is not dict or not fields:
         preserved.hold(ADDITIONAL, fields) if fields else preserved.keep_spelling(
@@ -270,7 +270,7 @@ def _read_thinking(thinking: Any, reasoning: Wire) -> bool:
 
 
 def _read_effort(key: str, fields: Wire, reasoning: Wire) -> bool:
-    """Whether the effort stands under this key, and nothing else does."""
+    """Whether the effort is the only member under this key."""
     word = fields.get(key)
     if key == tables.NOVA:
         return _read_nova(word, reasoning)

@@ -51,7 +51,7 @@ NO_USAGE: Wire = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
 
 def _report_tier(usage: Any, recorder: LossRecorder) -> None:
-    """The tier stands beside the usage."""
+    """Reports the tier, which is beside the usage."""
     if tables.SERVICE_TIERS.write(usage.service_tier) is None:
         recorder.lost(usage, "service_tier")
 
@@ -193,7 +193,8 @@ def write_error(response: Response, recorder: LossRecorder) -> Wire:
 
 
 def write_exception(response: Response, recorder: LossRecorder) -> tuple[str, Wire]:
-    """An error as a frame of a stream, which knows a few of them: the frame's name and data."""
+    """An error as a frame of a stream: the frame's name and data. Streams have few kinds of
+    errors."""
     error = response.error
     assert error is not None
     code, out = error.code, _write(error, recorder)

@@ -72,11 +72,11 @@ NEAR_STOP_REASONS: dict[StopReason, str] = {
     StopReason.PAUSE: "max_tokens",
     StopReason.OTHER: "end_turn",
 }
-"""Written before `STOP_REASONS` is asked; a reason in neither is an `end_turn`."""
+"""Takes precedence over `STOP_REASONS`; a reason in neither is an `end_turn`."""
 STOP_WORDS = claude.stop_words(STOP_REASONS, NEAR_STOP_REASONS)
 
 THINKING_KEYS = ("thinking", "reasoning_config")
-"""Where Claude's thinking is asked for among the model's own fields; the first is written."""
+"""The keys of Claude's thinking among the model's own fields; the first one is written."""
 
 EFFORT = "reasoning_effort"
 EFFORT_OBJECTS = ("output_config", "reasoning")
@@ -164,7 +164,7 @@ MEDIA_STARTS: dict[str, str] = {
     "SUQz": "audio/mpeg",
     "Zkxh": "audio/flac",
 }
-"""How base64 data of each type begins, for media that come without a type."""
+"""The beginning of base64 data of each type, for media without a type."""
 
 DOCUMENT_NAME = "document"
 """A document has to have a name."""
@@ -181,8 +181,8 @@ EMPTY_ERROR = "The tool failed."
 """The text of a failed result without content; without one the request is refused (reported by
 users of several clients, read 2026-11-15)."""
 DEFAULT_TOOL = "tool"
-"""The name of a tool of which history has only results without a name. History with calls and no
-tools is refused with a `ValidationException` (reported by users of several clients, read
+"""The name of a tool whose only trace in history are results without a name. History with calls and
+no tools is refused with a `ValidationException` (reported by users of several clients, read
 2026-11-15)."""
 DEFAULT_METRICS: dict[str, Any] = {"latencyMs": 0}
 
@@ -217,17 +217,17 @@ NEAR_ERRORS: dict[ErrorKind, str] = {
     ErrorKind.CONTEXT_OVERFLOW: "ValidationException",
     ErrorKind.NETWORK: "ServiceUnavailableException",
 }
-"""Written before `ERRORS` is asked; a kind in neither is an `InternalServerException`."""
+"""Takes precedence over `ERRORS`; a kind in neither is an `InternalServerException`."""
 STATUS_ERRORS: dict[tuple[ErrorKind, int | None], str] = {
     (ErrorKind.INVALID_REQUEST, 404): "ResourceNotFoundException",
     (ErrorKind.SERVER_ERROR, 503): "ServiceUnavailableException",
 }
-"""The words for kinds with these HTTP statuses."""
+"""The exceptions for kinds with these HTTP statuses."""
 STREAM_ERRORS = frozenset(
     {"InternalServerException", "ModelStreamErrorException", "ValidationException"}
     | {"ThrottlingException", "ServiceUnavailableException"}
 )
-"""The errors that a stream knows (`ConverseStreamOutput` in botocore 1.44.0, read 2026-11-15)."""
+"""The exceptions of streams (`ConverseStreamOutput` in botocore 1.44.0, read 2026-11-15)."""
 NEAR_STREAM_ERRORS: dict[ErrorKind, str] = {
     ErrorKind.RATE_LIMIT: "ThrottlingException",
     ErrorKind.INVALID_REQUEST: "ValidationException",
@@ -277,7 +277,7 @@ FRAME_KEYS = (
     ("metrics", METADATA),
     ("role", BEGIN),
 )
-"""What a frame without a name is, by its keys."""
+"""The type of a frame without a name, by its keys."""
 
 
 _KEYS = frozenset({"inferenceConfig", "toolConfig", "additionalModelRequestFields", "modelId"})
@@ -329,5 +329,4 @@ SIGNS = (
 
 
 STARTS = (b"\0",)
-"""How a stream may begin that needs no further look: with the length of a message in AWS's
-framing."""
+"""The first byte of a stream: the length of a message in AWS's framing."""

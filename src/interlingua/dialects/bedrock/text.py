@@ -33,11 +33,11 @@ from interlingua.model.blocks import (
 from interlingua.model.reasons import because
 
 ODD: Raw = {NAME: {"$form": {"odd": True}}}
-"""Marks what the service refuses, and a wire had all the same."""
+"""Marks content that the service refuses, although a wire had it."""
 
 
 def kind_of(value: Any) -> Any:
-    """The part of the wire that a block came from, if two could hold it."""
+    """The part of the wire that a block came from, if it is ambiguous."""
     return spelling_of(NAME, value.raw).get("kind")
 
 
@@ -196,7 +196,7 @@ def write_citation(citation: Citation, recorder: LossRecorder) -> Wire:
 
 
 def _is_source(document_index: int | None, location: Any) -> bool:
-    """Whether the url goes beside the location, since the location names something else."""
+    """Whether to write the URL beside the location, because the location names something else."""
     return document_index is not None or (type(location) is dict and "web" not in location)
 
 

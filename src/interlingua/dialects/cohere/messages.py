@@ -154,7 +154,7 @@ def _read_parts(
 
 
 def _is_bare(part: Any) -> bool:
-    """Whether an item has no more than a string would."""
+    """Whether an item contains no more than a string would."""
     is_text = type(part) is dict and len(part) == 2 and part.get("type") == "text"
     return is_text and type(part.get("text")) is str and part["text"] != ""
 
@@ -351,8 +351,8 @@ _CONTENT, _PLAN, _CALL = range(3)
 
 
 def _ranks(content: tuple[Any, ...]) -> list[int]:
-    """Which list of the message each block goes to. Commentary that stands before a call is the
-    plan; in a stream no more is known of it."""
+    """The list of the message for each block. Commentary before a call is the plan; in a stream,
+    that is all that is known."""
     ranks: list[int] = []
     before_call = False
     for block in reversed(content):
@@ -415,7 +415,7 @@ def _write_call(block: Any, recorder: LossRecorder) -> Wire | None:
 
 
 def in_order(cited: list[Wire], own_raw: Wire) -> list[Wire]:
-    """Citations with those that stayed with the message, as the wire had them."""
+    """Citations in their original order, including those that stayed with the message."""
     order, others = spelling_in(own_raw).get("order"), own_raw.get("citations")
     every = [*cited, *(others if type(others) is list else [])] if cited else cited
     if type(order) is not list or sorted(order) != list(range(len(every))):

@@ -94,8 +94,8 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
 
 
 def _write_documents(messages: tuple[Message, ...], recorder: LossRecorder) -> list[Any]:
-    """The documents of all users' messages. Those that stand elsewhere than at the beginning of
-    the first one move there."""
+    """The documents of all user messages; those that are not at the beginning of the first one are
+    moved there."""
     documents = []
     questions = [message for message in messages if message.role is Role.USER]
     for message in questions:

@@ -85,7 +85,7 @@ class ForeignWriter(PieceWriter):
         """The number of content items."""
         self._calls = 0
         self._held: list[TextBlock] = []
-        """Commentary of which it is not known yet whether a call follows."""
+        """Commentary that becomes the plan if a call follows."""
         self._planned = False
         self._cited: list[Wire] = []
         """Citations that were written."""
@@ -104,7 +104,7 @@ class ForeignWriter(PieceWriter):
         return [*frames, _spell({"type": "message-end", "delta": delta}), Frame(None, DONE)]
 
     def _write_rest(self, message: Wire) -> list[Frame]:
-        """Frames for parts that came with no event: a placeholder, and citations that were known at
+        """Frames for parts without an event: a placeholder, and citations that were only known at
         the end."""
         frames: list[Frame] = []
         if not (self._items or self._calls or self._planned):
@@ -291,7 +291,7 @@ class StreamWriter(stream_writer.StreamWriter):
 _MANY = 1000
 PLAN = _MANY
 CALLS = 2 * _MANY
-"""The first indexes of the plan and of the calls: content comes before both."""
+"""The first indexes of the plan and of the calls, which come after the content."""
 
 
 class Part:
@@ -642,5 +642,5 @@ _STEPS: dict[str, Callable[[StreamReader, Any], list[Event]]] = {
 
 
 def make_decoder() -> EitherDecoder:
-    """Streams of v1 are JSON lines, unless the client asks for events."""
+    """Streams of v1 are JSON lines, unless the client requests events."""
     return EitherDecoder(b"{", ndjson.Decoder)

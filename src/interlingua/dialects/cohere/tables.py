@@ -128,13 +128,13 @@ NUMBERS: dict[str, tuple[str, type[Any]]] = {
 """The keys of a request that are numbers, and their fields."""
 
 DETAILS = ("auto", "low", "high")
-"""How closely an image is looked at."""
+"""The resolution at which an image is processed."""
 DOCUMENT_TEXTS = ("text", "snippet")
-"""Where the data of a document has its text: the data is the caller's own, and these are the names
-of the documentation's examples (read 2026-11-15)."""
+"""Keys of a document's text: the data is the caller's own, and these are the keys in the
+documentation's examples (read 2026-11-15)."""
 CITED = "TEXT_CONTENT"
 CITED_PLAN = "PLAN"
-"""What a citation is of; those of thinking (`THINKING_CONTENT`) stay with the message."""
+"""The subject of a citation; those of thinking (`THINKING_CONTENT`) stay with the message."""
 COMMENTARY = "commentary"
 """The phase of a plan: the text before the model calls tools."""
 
@@ -144,7 +144,7 @@ TEXT_FORMAT: dict[str, Any] = {
     "properties": {"input": {"type": "string"}},
     "required": ["input"],
 }
-"""What a tool that takes free text takes here."""
+"""The schema of a tool that accepts free text."""
 DEFAULT_ID = "unknown"
 DEFAULT_IMAGE = "image/png"
 JOINER = "\n"
@@ -215,8 +215,8 @@ _OF_CHAT = frozenset(
 
 
 def _named(data: Wire) -> bool:
-    """Whether a model of Cohere is asked by its own name: hosts put theirs before it, and Ollama a
-    tag behind it."""
+    """Whether the name is a model of Cohere: hosts put their own name before it, and Ollama a tag
+    after it."""
     name = word(data.get("model")) or ""
     is_own = name.startswith(("command", "c4ai-")) and ":" not in name and "/" not in name
     return is_own and _OF_CHAT.isdisjoint(data)

@@ -172,8 +172,8 @@ def _read_data(data: Wire, key: str, preserved: Preserved) -> DocumentBlock:
 
 
 def read_output(part: Wire) -> TextBlock | DocumentBlock | UnknownBlock:
-    """What a tool returned, as a document: a text with a title at most is one. Anything else is
-    data that results have no other form for, and is read as text."""
+    """The output of a tool, as a document: a text with an optional title is one. Anything else is
+    data that results cannot represent otherwise, and is read as text."""
     document = part["document"]
     data = document.get("data") if type(document) is dict else document
     if type(data) is str:
@@ -326,7 +326,7 @@ def write_thinking(block: ThinkingBlock, recorder: LossRecorder) -> Wire | None:
 
 
 UNREAD = "tool_call"
-"""Under this key an unknown block has a call that we do not know: written back among the calls."""
+"""The key for an unknown call in an unknown block, which is written back among the calls."""
 
 
 def _read_arguments(value: Any) -> Reading:

@@ -1,5 +1,5 @@
-"""Token counts: `tokens` are what the model read and wrote, `billed_units` what is paid for. What
-came from a cache is a part of the prompt, and is counted beside it."""
+"""Token counts: `tokens` are the model's input and output, `billed_units` the billed part. Tokens
+from a cache are part of the prompt, and counted beside it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _take_searches(preserved: Preserved) -> Attrs:
 
 
 def _read_tokens(wire: Wire, preserved: Preserved) -> tuple[int | None, dict[str, int]]:
-    """The whole prompt, and the other counts that stand beside it."""
+    """The whole prompt, and the other counts beside it."""
     tokens = wire.get("tokens")
     if type(tokens) is not dict:
         if "tokens" in wire:

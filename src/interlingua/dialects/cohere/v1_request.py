@@ -180,7 +180,7 @@ def _write_output(part: Any, recorder: LossRecorder) -> list[Any]:
 
 
 def _mark(outputs: list[Any]) -> None:
-    """Say that a result is a failure."""
+    """Marks a result as a failure."""
     first = outputs[0] if outputs else None
     if type(first) is dict and first.keys() == {_OUTPUT}:
         outputs[0] = {_OUTPUT: ERROR_MARK + first[_OUTPUT]}
@@ -448,7 +448,7 @@ def _place(message: Message) -> Any:
 
 
 def _take_results(rest: list[Message]) -> list[Message]:
-    """Take the results that stand at the end, and in no turn of the history."""
+    """Takes the results at the end that belong to no turn of the history."""
     results: list[Message] = []
     while rest and rest[-1].role is Role.TOOL and _is_loose(rest[-1]):
         results.insert(0, rest.pop())
@@ -558,7 +558,7 @@ class Writing:
         return [call for call in written if call is not None]
 
     def text(self, message: Message) -> str:
-        """A message that is a text and nothing else."""
+        """A message with nothing but a text."""
         raw = message.metadata.provider_raw
         if raw is not None:
             self._recorder.unwritten_raw(message, raw, "metadata.provider_raw")

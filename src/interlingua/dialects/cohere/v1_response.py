@@ -114,7 +114,7 @@ class Stream:
         return [*events, *self._close_calls(listed)]
 
     def _close_calls(self, listed: list[Any]) -> list[Event]:
-        """The ends of calls that are known whole, with the beginnings of those that had none."""
+        """The ends of complete calls, with starts for those that had none."""
         events: list[Event] = []
         for number, wire in enumerate(listed):
             block = read_call(wire, self._id or 0, number)

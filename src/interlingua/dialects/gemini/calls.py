@@ -70,8 +70,8 @@ class Calls(msgspec.Struct):
     _earlier: dict[str, list[str]] = {}
 
     def turn(self, origin: object, model: bool) -> None:
-        """Begins another content. When the model's turn comes again, open calls belong to
-        earlier turns, and later calls of the same name are answered first."""
+        """Starts another content. When the model's turn comes again, open calls belong to earlier
+        turns, and later calls of the same name are answered first."""
         if model and not self.model and self._open:
             for name, ids in self._open.items():
                 self._earlier.setdefault(name, []).extend(ids)
@@ -285,7 +285,7 @@ def _write_response(block: Any, recorder: LossRecorder) -> Wire:
 
 
 def _report_texts(block: Any, recorder: LossRecorder) -> None:
-    """Reports what a single text in front of all media cannot express."""
+    """Reports what a single text before all media cannot express."""
     texts, others = 0, 0
     for inner in block.content:
         if type(inner) is not TextBlock:

@@ -148,7 +148,7 @@ def _numbers(span: Span, spots: list[Spot], over_all: bool) -> Wire:
 # -- reading --------------------------------------------------------------------------------------
 
 Found = list[tuple[int, Citation]]
-"""Citations, each with the index of the part that it is about."""
+"""Citations, each with the index of its part."""
 
 
 def read_citations(
@@ -311,9 +311,9 @@ def _bare(chunk: Any) -> Any:
 
 
 class _Chunks:
-    """The chunks of a candidate: those kept, filled in by the citations that name them, and new
-    ones for citations that rest on something else. Those stand behind every place that a citation
-    names, also where there is no chunk."""
+    """The chunks of a candidate: the preserved ones, completed by the citations that name them,
+    and new ones for citations of other sources, with indexes after every index that a citation
+    names."""
 
     def __init__(self, preserved: list[Any], named: int) -> None:
         self.chunks = list(preserved)

@@ -31,7 +31,7 @@ _VERTEX = re.compile(
 
 
 def _vertex_path(path: str) -> RequestPath | None:
-    """Of what `predict` does, embeddings of Google's are served."""
+    """`predict` is only served for Google's embeddings."""
     if path.endswith(":predict") and "/publishers/google/" not in path:
         return None
     return _read_path(path, predict="embed") if _VERTEX.fullmatch(path) else None
@@ -96,8 +96,8 @@ TWINS = frozenset(
         *("response_modalities", "responseModalities"),
     }
 )
-"""Members of requests that are read in either spelling: what is left of them when they were read
-had the other one beside it."""
+"""Members of requests that have two spellings; the one that was not read had the other beside
+it."""
 
 
 def _repeats_field(raw: Any) -> bool:

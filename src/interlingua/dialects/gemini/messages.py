@@ -107,8 +107,8 @@ def _read_kind(part: Wire, kind: str, preserved: Preserved, calls: Calls) -> Blo
 
 
 def _read_several(part: Wire, kinds: list[str], calls: Calls) -> list[Block]:
-    """One part of several kinds: a block for each, which the writer puts together again. What
-    concerns the whole part is with the first; only a thought is one by its text."""
+    """One part of several kinds: a block for each, which the writer joins again. Data of the whole
+    part is with the first; it is a thought only if its text is."""
     first, others = dict(part), []
     for kind in kinds[1:]:
         key = kind if part.get(kind) is not None else snake_case(kind)
@@ -176,7 +176,7 @@ def read_contents(contents: list[Any]) -> list[Message]:
 def _read_content(
     content: Any, at: int, before: str | None, calls: Calls, messages: list[Message]
 ) -> str | None:
-    """Adds the messages of a content; returns the word for its role."""
+    """Adds the messages of a content; returns its role."""
     if (
         type(content) is dict
         and len(content) == 2
@@ -206,7 +206,7 @@ def _read_any_content(
 
 
 def take_content(content: Wire, preserved: Preserved) -> tuple[str | None, str, list[Any]]:
-    """The role's word, the side it stands for, and the parts: a list, or one alone."""
+    """The role, the side that it stands for, and the parts: a list, or a single one."""
     word = preserved.may_take(content, "role", str, filled=True)
     role = tables.ROLES.get(word or USER, USER)
     if word is not None and word != role:
@@ -286,8 +286,8 @@ class _Contents:
     def __init__(self, turn: Turn) -> None:
         self.wires: list[Wire] = []
         self.role: str | None = None
-        """The word of the last content, if it has parts; `_WORDLESS` where it has none for its
-        role, which is another content than one whose word is empty."""
+        """The role of the last content, if it has parts; `_WORDLESS` if it has none, which is
+        different from an empty role."""
         self._turn = turn
         self._parts: list[Wire] = []
         self._spelled: list[Wire] = []
@@ -340,7 +340,7 @@ class _Contents:
 
 
 def spelled_role(role: str, own_raw: Wire) -> str | None:
-    """The role's word as the wire had it, while it stands for the same side."""
+    """The original role, if it still stands for the same side."""
     if own_raw:
         word = spelling_in(own_raw).get("role")
         if type(word) is str and tables.ROLES.get(word, USER) == role:

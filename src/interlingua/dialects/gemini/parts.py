@@ -148,7 +148,7 @@ def write_compaction(block: model.CompactionBlock, turn: Turn) -> Wire | None:
 
 
 def kind_of(media_type: str | None, uri: str = "") -> type[MediaBlock]:
-    """Which block a media type asks for, or without one the URI."""
+    """The type of block for a media type, or without one for the URI."""
     if media_type is None and (inline := data_url(uri)) is not None:
         media_type = inline.media_type
     if media_type is None:
@@ -188,8 +188,8 @@ TABLES: dict[str, dict[type[MediaBlock], Table]] = {
     }
     for key, source in _SOURCES.items()
 }
-"""By the key of the part, for each kind of block. What kind it is shows when the type is read, so
-that all of them are read by the table of documents, but for images with a resolution."""
+"""The tables by the key of the part, for each kind of block. The kind is only known once the media
+type is read, so all are read by the table of documents, except images with a resolution."""
 
 
 def read_media(part: Wire, key: str, preserved: Preserved, in_result: bool = False) -> MediaBlock:
@@ -252,7 +252,7 @@ def read_media_part(part: Any) -> model.ResultBlock:
 
 
 def write_media(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
-    """The part; None where the wire cannot reach what the source names."""
+    """The part; None if the wire cannot represent the source."""
     match block.source.kind:
         case "base64":
             return _write_data(block, recorder)
@@ -269,7 +269,7 @@ def write_media(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
 
 
 def _write_data(block: MediaBlock, recorder: LossRecorder) -> Wire:
-    """Bytes as `inlineData`; as `fileData` where they came as a data URL."""
+    """Bytes as `inlineData`, or as `fileData` if they were read from a data URL."""
     untyped = was_absent(raw_inside(raw_of(NAME, block.raw), "fileData"), "mimeType")
     uri = url_of(NAME, block, typed=not untyped)
     if uri is None:

@@ -167,7 +167,7 @@ def _plain(out: Wire) -> Wire:
 
 
 def _allow_null(out: Wire) -> None:
-    """Say `nullable` as JSON Schema does, in every keyword that would forbid null."""
+    """Expresses `nullable` in JSON Schema, in every keyword that would forbid null."""
     words = out.get("enum")
     if type(out.get("type")) is str:
         out["type"] = [out["type"], "null"]
@@ -549,7 +549,7 @@ def read_options(body: Wire, preserved: Preserved) -> Attrs:
 def write_options(
     options: Options, out: Wire, own_raw: Wire, raw: Raw | None, recorder: LossRecorder
 ) -> None:
-    """`mine` is what `raw` has of this API; labels are those of the other one as well."""
+    """`mine` is the part of `raw` for this API; labels are shared with the other one."""
     OPTIONS.write(options, out, own_raw, recorder)
     if options.metadata is not None:
         write_labels(options, raw, out, recorder)

@@ -64,14 +64,14 @@ def _kind_of(message: str, word: str | None, status: int | None) -> ErrorKind:
 
 
 def _write_word(error: Any, recorder: LossRecorder) -> str | None:
-    """Google's own word, or the nearest; one that it made up is kept as a spelling."""
+    """Google's own value, or the nearest; an invented one is preserved as a spelling."""
     if error.code not in tables.ERRORS:
         recorder.lost(error, "code", because("error_code_unknown"), kind="approximated")
     return _word_of(error)
 
 
 def _word_of(error: Any) -> str | None:
-    """Google's own word, or the one for the kind and the HTTP code."""
+    """Google's own status, or the one for the kind and the HTTP code."""
     if error.code in tables.ERRORS:
         return str(error.code)
     usual = tables.ERROR_WORDS.get(error.kind)
@@ -271,7 +271,7 @@ def _take_any_parts(content: Wire, preserved: Preserved) -> list[Any]:
 
 
 def finish_of(candidate: Wire, preserved: Preserved) -> Any:
-    """The wire's word for the end; a number from clients that keep the enum's numbers."""
+    """The stop reason on the wire; a number from clients that use the enum's numbers."""
     word = candidate.get("finishReason")
     if word is None or isinstance(word, (dict, list)):
         if "finishReason" in candidate:

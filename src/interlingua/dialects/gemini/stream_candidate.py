@@ -251,7 +251,7 @@ class Candidate:
 _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,6})\]|\['([^']*)'\]|\["([^"]*)"\]""")
 _MOST = 10_000
-"""The largest position in a list that a piece may name, so that no path can fill the memory."""
+"""The largest list index that a piece may have, so that no path can fill the memory."""
 
 
 def look(wire: Wire, name: str) -> Any:
@@ -267,7 +267,7 @@ def begins(part: Wire) -> Wire | None:
 
 
 def goes_on(call: Wire) -> bool:
-    """Whether a call is only a piece of one that goes on."""
+    """Whether a call is a piece of an unfinished one."""
     return look(call, "partialArgs") is not None or look(call, "willContinue") is True
 
 

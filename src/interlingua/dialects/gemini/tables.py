@@ -28,7 +28,7 @@ TITLE = "Google Gemini generateContent"
 USER = "user"
 MODEL = "model"
 ROLES: dict[str, str] = {"user": USER, "model": MODEL, "function": USER, "tool": USER}
-"""The role of a content by its word; any other word is the user's."""
+"""The meaning of a content's role; any unknown one is the user's."""
 
 PARTS = (
     *("functionCall", "functionResponse", "executableCode", "codeExecutionResult"),
@@ -51,7 +51,7 @@ OUTCOMES: TwoWay[str, bool] = TwoWay(
     {"OUTCOME_OK": False, "OUTCOME_FAILED": True, "OUTCOME_DEADLINE_EXCEEDED": True},
     otherwise=False,
 )
-"""How code ended, as `is_error`."""
+"""The outcome of code, as `is_error`."""
 
 NAMELESS = "unknown"
 """The name in a result whose tool is unknown; the wire requires one."""
@@ -66,7 +66,7 @@ RESOLUTIONS: TwoWay[str, str] = TwoWay(
         for level in ("LOW", "MEDIUM", "HIGH", "ULTRA_HIGH")
     }
 )
-"""How closely an image is looked at."""
+"""The resolution at which an image is processed."""
 NEAR_RESOLUTIONS = {"original": "MEDIA_RESOLUTION_ULTRA_HIGH"}
 DEFAULT_TYPES: dict[type[MediaBlock], str] = {
     ImageBlock: "image/png",
@@ -87,7 +87,8 @@ FIRST_BYTES: tuple[tuple[str, str], ...] = (
     ("ZkxhQ", "audio/flac"),
     ("GkXfo", "video/webm"),
 )
-"""How some files begin in base64. RIFF holds images and sound: the kind of block decides."""
+"""The beginning of some files in base64. RIFF contains images and sound: the kind of block
+decides."""
 EXTENSIONS: dict[str, str] = {
     **{word: f"image/{word}" for word in ("png", "jpeg", "webp", "gif", "heic", "heif")},
     **{word: f"audio/{word}" for word in ("wav", "mp3", "aac", "ogg", "flac")},
@@ -136,14 +137,14 @@ THINKING_MODES: TwoWay[int, ReasoningMode] = TwoWay({0: "off", -1: "adaptive"})
 """Budgets that are modes: 0 switches thinking off, -1 leaves the amount to the model."""
 
 BEHAVIORS: TwoWay[str, bool] = TwoWay({"NON_BLOCKING": True, "BLOCKING": False})
-"""Whether the model goes on before a function has answered."""
+"""Whether the model continues before a function has answered."""
 FORMATS: TwoWay[str, str] = TwoWay({"text/plain": "text", "application/json": "json"})
 
 SERVICE_TIERS: dict[str, str] = {
     **{word: word for word in ("unspecified", "flex", "standard", "priority")},
     **{"auto": "unspecified", "default": "standard"},
 }
-"""Our word, or another dialect's, to the wire's."""
+"""Our tier, or another dialect's, to the wire's."""
 
 SERVED_TIERS: TwoWay[str, str] = TwoWay(
     {"standard": "default", "flex": "flex", "priority": "priority"}
@@ -199,8 +200,8 @@ NEAREST_STOPS: dict[StopReason, str] = {
     StopReason.CANCELLED: "OTHER",
     StopReason.OTHER: "OTHER",
 }
-"""For stop reasons without a word of their own, and for `other`, whose word must not be written:
-it means a reason that is not known."""
+"""For stop reasons without a counterpart, and for `other`, whose counterpart must not be written:
+it means an unknown reason."""
 STOP_WORDS = StopWords(
     STOP_REASONS.read, STOP_REASONS.nearest(NEAREST_STOPS), usual="OTHER", cut="OTHER"
 )
@@ -226,12 +227,12 @@ ERRORS: dict[str, tuple[ErrorKind, int]] = {
     "UNAVAILABLE": (ErrorKind.SERVER_ERROR, 503),
     "DEADLINE_EXCEEDED": (ErrorKind.NETWORK, 504),
 }
-"""The meaning of a status word, and its HTTP code."""
+"""The kind of error for a status, and its HTTP code."""
 STATUS_KINDS: dict[int, ErrorKind] = {
     **{code: kind for kind, code in reversed(ERRORS.values())},
     502: ErrorKind.SERVER_ERROR,
 }
-"""For errors without a word: the first kind that comes with the code."""
+"""For errors without a status: the first kind that has the code."""
 ERROR_WORDS: dict[ErrorKind, str] = {
     ErrorKind.INVALID_REQUEST: "INVALID_ARGUMENT",
     ErrorKind.CONTEXT_OVERFLOW: "INVALID_ARGUMENT",
@@ -245,7 +246,7 @@ ERROR_WORDS: dict[ErrorKind, str] = {
 STATUS_WORDS: dict[tuple[ErrorKind, int | None], str] = {
     found: word for word, found in reversed(ERRORS.items())
 }
-"""The word for a kind with this HTTP code; `ERROR_WORDS` has those for any other."""
+"""The status for a kind with this HTTP code; `ERROR_WORDS` has those for any other."""
 ERROR_PHRASES: dict[str, ErrorKind] = {
     "exceeds the maximum number of tokens": ErrorKind.CONTEXT_OVERFLOW,
     "API key not valid": ErrorKind.AUTH,
@@ -350,7 +351,7 @@ SIGNS = (
 
 
 STARTS = (b"[",)
-"""How a stream may begin that needs no further look: as an array of answers."""
+"""The first byte of a stream that is an array of answers."""
 
 
 def is_frame(data: Wire) -> bool:

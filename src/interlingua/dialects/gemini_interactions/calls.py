@@ -75,7 +75,7 @@ def _read_part(part: Any) -> Wire:
 
 
 def _block(part: Wire, number: int, preserved: Preserved, **attrs: Any) -> ThinkingBlock:
-    """`joined` records that a block continues the step before, and `said` that it has a part
+    """`joined` records that a block continues the previous step, and `said` that it has a part
     although it is empty; no field can express either."""
     is_text = part["type"] == "text"
     text = part["text"] if is_text else ""

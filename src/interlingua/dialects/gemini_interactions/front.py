@@ -44,7 +44,7 @@ class LastFrame(Ending):
 
 
 class Repeated(msgspec.Struct):
-    """What an interaction repeats of its request."""
+    """The members of its request that an interaction repeats."""
 
     model: str | None = None
     agent: str | None = None

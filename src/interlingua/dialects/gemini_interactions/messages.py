@@ -108,7 +108,7 @@ class Run:
         self._after_output = False
 
     def add_content(self, part: Wire) -> None:
-        """An item of the older revision, where texts and media stand beside calls."""
+        """Adds an item of the older revision, where texts and media are beside calls."""
         kind = _type_of(part)
         if kind in _CONTENT:
             self.blocks.append(read_content(part))
@@ -248,7 +248,7 @@ def read_steps(steps: list[Any]) -> list[Message]:
 
 
 def _read_user_step(step: Wire) -> list[Message]:
-    """The user's input: a step of it, a result, or content that stands alone."""
+    """The user's input: a step, a result, or separate content."""
     kind = step["type"]
     if kind == RESULT:
         return [Message.of_result(read_result(step))]
@@ -419,7 +419,7 @@ class Steps:
         self._open["content"].append(part)
 
     def _add_unknown(self, block: Any) -> None:
-        """A step that we do not know; an output of one part was content that we do not know."""
+        """Adds an unknown step; an output with a single unknown part."""
         step = WRITERS[UnknownBlock](block, self._recorder)
         if step is None:
             return
@@ -437,7 +437,7 @@ class Steps:
 
 
 class Contents(Steps):
-    """The same in the older revision: content stands where steps do."""
+    """The same for the older revision, which has content instead of steps."""
 
     def _add_part(self, part: Wire, raw: Raw | None) -> None:
         self.steps.append(part)

@@ -147,7 +147,8 @@ _FORMS = frozenset({"text", "audio", "image", "video"})
 
 
 def _read_format(wire: Wire) -> Reading:
-    """A schema may stand alone, with the type of the answer beside it, as it was in 2026-05."""
+    """Reads the format of answers. A schema may be separate, with the type of the answer beside it,
+    as in 2026-05."""
     spelling, beside = wire.get("response_format"), wire.get("response_mime_type")
     if beside is not None:
         require(beside, str, ".response_mime_type")
@@ -324,7 +325,7 @@ def _write_function(tool: ToolDefinition, recorder: LossRecorder) -> Wire:
 
 
 def _write_unknown(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
-    """A tool that we do not know is written back unchanged, and in no other dialect."""
+    """An unknown tool is written back unchanged, and in no other dialect."""
     own_raw = tool.raw.get(NAME) if tool.raw is not None else None
     if type(own_raw) is not dict:
         recorder.lost(tool, None, because("vendor_tool_unknown"))

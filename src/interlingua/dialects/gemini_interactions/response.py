@@ -75,7 +75,8 @@ def _kind_of(code: str | None, status: int | None, message: str) -> ErrorKind:
 
 
 def _read_words(wire: Wire) -> Reading:
-    """A code is a word; or a number with a word beside it, as Google's services have it."""
+    """Reads the code of an error: a word, or a number with a word beside it, as in Google's
+    services."""
     code, word, message = wire.get("code"), wire.get("status"), wire.get("message", "")
     attrs: Attrs = {"message": require(message, str, ".message")}
     number = code if type(code) is int else None
@@ -179,7 +180,7 @@ def read_usage(wire: Any, found: list[Diagnostic]) -> Usage | None:
 
 
 class Body(msgspec.Struct):
-    """The keys of an interaction that are neither its steps nor how it went."""
+    """The keys of an interaction besides its steps and its outcome."""
 
     id: str | None = None
     model: str | None = None
@@ -234,7 +235,7 @@ def read_interaction(wire: Wire) -> Response:
 
 
 def _with_tier(usage: Usage | None, wire: Wire, preserved: Preserved) -> Usage | None:
-    """The counts with the tier that served, which stands beside them."""
+    """The counts with the service tier, which is beside them."""
     word = wire.get("service_tier")
     tier = SERVED_TIERS.read(word) if type(word) is str else None
     if usage is not None and tier is not None:

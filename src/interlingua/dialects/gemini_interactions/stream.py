@@ -104,7 +104,7 @@ class ForeignWriter(PieceWriter):
     _is_old = False
 
     def resume(self, count: int, frames: list[Frame]) -> None:
-        """Go on in the revision of the frames that went home."""
+        """Continues in the revision of the original frames."""
         self._is_old = any(word in frame.data for frame in frames[:9] for word in _OLD_STARTS)
         if self._is_old and self._current is not None and self._current.kind is not None:
             self._spell_pieces(self._current, self._current.kind, self._steps - 1)
@@ -184,8 +184,8 @@ class ForeignWriter(PieceWriter):
         return self._spell({"event_type": DELTA, "index": self._steps - 1, "delta": delta})
 
     def _end(self, open_block: OpenBlock, block: Any) -> list[Frame]:
-        """Writes what had no deltas, and the end: a signature, and citations, whose positions
-        are counted in the complete text."""
+        """Writes everything without deltas, and the end: a signature, and citations, whose
+        positions refer to the complete text."""
         if open_block.kind is None:
             return self._whole(open_block, block)
         frames = self._write_text(open_block, block.text[open_block.length :])
@@ -409,7 +409,7 @@ class StreamReader:
         return response.replace(message=message.replace(metadata=metadata))
 
     def _read_snapshot(self, interaction: Wire) -> list[Event]:
-        """The content of an answer that is there at its end only."""
+        """Reads the content of an answer that only the last frame has."""
         key = "outputs" if "steps" not in interaction else "steps"
         open_item = self._open_content if key == "outputs" else self._open_step
 

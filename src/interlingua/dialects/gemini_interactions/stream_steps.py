@@ -51,7 +51,7 @@ class Step:
 
 
 class OutputStep(Step):
-    """Text and media of a model. Its text is open as long as nothing else comes."""
+    """Text and media of a model. Its text stays open until another item arrives."""
 
     def __init__(self, wire: Wire, number: Callable[[], int]) -> None:
         super().__init__(wire, number)
@@ -168,8 +168,8 @@ class WholeContent(Step):
 
 
 class BlockStep(Step):
-    """A step that is one block: a thought, a call, a result, or one that we do not know. Pieces of
-    hosted tools have the keys of their steps."""
+    """A step that is one block: a thought, a call, a result, or an unknown one. Pieces of hosted
+    tools have the keys of their steps."""
 
     def __init__(self, wire: Wire, number: Callable[[], int]) -> None:
         super().__init__(wire, number)

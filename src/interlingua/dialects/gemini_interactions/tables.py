@@ -33,12 +33,12 @@ THOUGHT = "thought"
 CALL = "function_call"
 RESULT = "function_result"
 ROLES: TwoWay[str, Role] = TwoWay({"user": Role.USER, "model": Role.ASSISTANT})
-"""Who has a turn, in the older revision."""
+"""The roles of turns, in the older revision."""
 
 
 class Hosted(NamedTuple):
     """A tool that Google runs: the types of its steps begin with its name. `result` is the JSON
-    type of what it gives, where blocks can hold that."""
+    type of its result, if blocks can hold that."""
 
     call: str
     answer: str
@@ -74,7 +74,7 @@ FILE_HOSTS = google.FILE_HOSTS
 RESOLUTIONS: TwoWay[str, str] = TwoWay(
     {"low": "low", "medium": "medium", "high": "high", "ultra_high": "ultra_high"}
 )
-"""How closely an image is looked at."""
+"""The resolution at which an image is processed."""
 NEAR_RESOLUTIONS = {"original": "ultra_high"}
 
 # -- citations ------------------------------------------------------------------------------------
@@ -112,10 +112,10 @@ NUMBERS: dict[str, tuple[str, type]] = {
 EFFORTS: TwoWay[str, Effort] = TwoWay(
     {"minimal": "minimal", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
 )
-"""`xhigh` came with SDK 3.3.0."""
+"""SDK 3.3.0 added `xhigh`."""
 NEAR_EFFORTS: dict[str, str] = {"max": "xhigh", "none": "minimal"}
 SUMMARIES: TwoWay[str, bool] = TwoWay({"auto": True, "none": False})
-"""Whether what a model thinks is shown."""
+"""Whether the model's thinking is shown."""
 JSON_TYPE = "application/json"
 SERVICE_TIERS: TwoWay[str, str] = TwoWay(
     {"flex": "flex", "standard": "standard", "priority": "priority", "deferred": "deferred"}
@@ -143,8 +143,8 @@ STATUSES: dict[str, tuple[StopReason, MessageStatus]] = {
     "cancelled": (StopReason.CANCELLED, MessageStatus.CANCELLED),
     "failed": (StopReason.ERROR, MessageStatus.ERROR),
 }
-"""The status of an interaction, as why its answer ended and how far it has come. Any other word is
-`other`. An answer that a filter stopped, or a stop sequence, has no word of its own."""
+"""The status of an interaction, as stop reason and message status. Any other status is `other`.
+Filters and stop sequences have no status of their own."""
 STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
     {word: reason for word, (reason, _) in STATUSES.items()}, otherwise=StopReason.OTHER
 )
@@ -155,10 +155,10 @@ NEAR_STOP_REASONS: dict[StopReason, str] = {
     StopReason.OTHER: "incomplete",
 }
 UNKNOWN_STOP = "incomplete"
-"""Written for a stop reason that has no word in these tables."""
+"""Written for a stop reason without a counterpart in these tables."""
 COMPLETED = "completed"
 DEFAULT_ID = ""
-"""What an interaction that is not stored is called (recorded traffic, 2026-05)."""
+"""The id of an interaction that is not stored (recorded traffic, 2026-05)."""
 OBJECT = "interaction"
 DEFAULT_TIME = "1970-01-01T00:00:00Z"
 
@@ -187,7 +187,7 @@ ERRORS: TwoWay[str, ErrorKind] = TwoWay(
 """The code of an error. `invalid_request` was seen (a public issue, 2026-06-12); the others are the
 codes that all of Google's services have, in the same letters."""
 OVERFLOW = "exceeds the maximum number of tokens"
-"""The words of an `invalid_request` for a prompt that is too long (recorded of Gemini, 2026)."""
+"""Text in an `invalid_request` for a prompt that is too long (recorded of Gemini, 2026)."""
 
 ERROR_STATUSES: dict[int, ErrorKind] = {
     400: ErrorKind.INVALID_REQUEST,

@@ -91,7 +91,7 @@ def read_media(part: Wire) -> MediaBlock | UnknownBlock:
 
 
 def write_media(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
-    """None where the service cannot reach what the source names."""
+    """The part; None if the service cannot represent the source."""
     where = _write_source(block, recorder)
     if where is None:
         return None

@@ -82,8 +82,8 @@ def read_image(data: Any) -> ImageBlock:
 
 
 def read_shown_image(data: Any) -> ImageBlock:
-    """One of an answer. The official client takes no image there (ollama-python 0.6.3, read
-    2026-11), so that only those go out that came in like this."""
+    """An image of an answer. The official client accepts none there (ollama-python 0.6.3, read
+    2026-11), so only images that were read there are written."""
     image = read_image(data)
     return image.replace(raw={NAME: {"$form": {**spelling_of(NAME, image.raw), "shown": True}}})
 
@@ -445,7 +445,7 @@ def _drop(block: Block, recorder: LossRecorder) -> None:
 
 
 def _report_moved(content: tuple[Block, ...], recorder: LossRecorder) -> None:
-    """Thinking, text, images, calls: what stood before an earlier kind moves behind it."""
+    """Reports blocks that move, because the order is fixed: thinking, text, images, calls."""
     least = len(_KEYS)
     for block in reversed(content):
         rank = _WRITERS.get(type(block), (1, None))[0]

@@ -80,9 +80,9 @@ class Run:
 
 
 class ResponseBuilder(Blocks):
-    """The message of a stream, so far: assembled as the body of a whole answer, and read as
-    such. Its blocks are in the order of a whole answer: thinking, text, images, calls; those of
-    one kind in the order in which they came."""
+    """The message of a stream so far: assembled like the body of a whole answer, and read as such.
+    Its blocks have the order of a whole answer: thinking, text, images, calls; those of one kind in
+    the order of arrival."""
 
     def __init__(self, first: Wire) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class ResponseBuilder(Blocks):
         return [ev.BlockEnd(run.index, block)]
 
     def read_block(self, block: Block) -> list[Event]:
-        """A piece of text or thinking; everything else comes whole."""
+        """A piece of text or thinking; everything else arrives whole."""
         if isinstance(block, TextBlock | ThinkingBlock):
             return self._read_piece(block)
         events, index = self.close(), self._next_index(type(block))
@@ -181,8 +181,8 @@ class ResponseBuilder(Blocks):
         return reason_of(word, self.blocks)
 
     def response(self) -> Response:
-        """What reading the whole answer gives. Its time is that of its last line, unless it has to
-        be the one that ids were made of."""
+        """The response as if the whole answer was read. Its time is that of its last line, unless
+        ids were made from another one."""
         wire = dict(self.wire)
         if self._message is not None:
             wire["message"] = {k: v for k, v in self._message.items() if k not in self._streamed}

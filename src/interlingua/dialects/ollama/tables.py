@@ -53,7 +53,8 @@ ROLES: dict[str, Role] = {
     "tool": Role.TOOL,
     "developer": Role.DEVELOPER,
 }
-"""Other words are a template's own, such as `control`: instructions, written back unchanged."""
+"""Other roles are defined by templates, such as `control`: they are read as instructions, and
+written back unchanged."""
 WORDS: dict[Role, str] = {
     Role.SYSTEM: "system",
     Role.DEVELOPER: "system",
@@ -88,7 +89,7 @@ EFFORTS: dict[str, str] = {
     "xhigh": "high",
     "max": "max",
 }
-"""The nearest word; `none` is `think: false`."""
+"""The nearest effort; `none` is `think: false`."""
 
 NUMBERS: dict[str, tuple[str, type[Any]]] = {
     "temperature": ("temperature", float),
@@ -126,7 +127,7 @@ HINTS = hints(
     (r"not found|does not support|invalid|is required|missing", ErrorKind.INVALID_REQUEST),
     (r"model runner|unexpectedly|internal server|timed out", ErrorKind.SERVER_ERROR),
 )
-"""What an error is, by its words: the wire has no type for it."""
+"""The kind of an error by its text, because the wire has no type for it."""
 
 
 def _bare_images(data: Wire) -> bool:

@@ -105,7 +105,8 @@ def _text(key: str, demanded: bool = True) -> Field:
 
 
 def _texts(key: str, inner: str, table: Table, more: Callable[[Any], Wire] = lambda _: {}) -> Field:
-    """A list of objects with a text each; `more` is what one of another origin has beside it."""
+    """A list of objects with a text each; `more` are additional keys for texts of another
+    origin."""
 
     def read(value: Any) -> Reading:
         if type(value) is not list or not all(
@@ -166,7 +167,7 @@ def _drop_content(block: Any, recorder: LossRecorder) -> None:
 
 
 def _failed(key: str, no: object, yes: object) -> Field:
-    """Whether the call failed, in two words."""
+    """Whether the call failed, which has two values."""
 
     def read(value: Any) -> Reading:
         return {"is_error": value == yes} if value in (no, yes) else {}
@@ -293,8 +294,8 @@ HOLDS_RESULT = frozenset(_INSIDE)
 
 
 def read_inside(item: Wire) -> tuple[ToolResultBlock, tuple[str, ...]] | None:
-    """The result that a call's item holds, if it holds one: it is yet to be given the id of its
-    call. And the keys of the item that it was in."""
+    """The result in a call's item, if there is one, still without the id of its call; and the keys
+    of its item."""
     table = _INSIDE[item["type"]]
     held = {key: item[key] for key in table.keys if item.get(key) is not None}
     preserved = Preserved()
@@ -575,8 +576,8 @@ def _read_mixed(item: Wire, spelling: Wire) -> Attrs:
 def write_result(
     block: ToolResultBlock, word: str, id: str, name: str | None, recorder: LossRecorder
 ) -> Wire:
-    """`word` is the type of the item, `id` its reference to the call, `name` the name of the
-    tool, if the call is there to name it."""
+    """`word` is the type of the item, `id` its reference to the call, `name` the name of the tool,
+    if the call is available to name it."""
     content: tuple[Any, ...] = block.content
     if (
         block.raw is None

@@ -250,8 +250,8 @@ def _in_phase(blocks: list[Any], spelled: Wire) -> list[Any]:
 
 
 class ItemReader(Turns):
-    """Reads a list of items; `is_output` for the output of a response, where all of it is one
-    message. `seed` is what ids of calls without one are made from."""
+    """Reads a list of items; `is_output` for the output of a response, where all items form one
+    message. `seed` is used for ids of calls without one."""
 
     def __init__(self, is_output: bool = False, seed: object = None) -> None:
         super().__init__(is_output)
@@ -329,8 +329,8 @@ class ItemReader(Turns):
     # -- results ------------------------------------------------------------------------------
 
     def result(self, item: Wire, index: int) -> None:
-        """Preserves what the call does not contain: the type of the item (`$form.item.type`),
-        and that it names no call, or the item of its call (`$form.key`, `$form.by`)."""
+        """Preserves what the call does not contain: the type of the item (`$form.item.type`), and
+        whether it names no call, or the item of its call (`$form.key`, `$form.by`)."""
         word = item["type"]
         kind = OUTPUTS[word]
         spelling: Wire = {}
@@ -402,8 +402,8 @@ class ItemReader(Turns):
             self.beside("item", content=item)
 
     def is_between(self) -> bool:
-        """Whether this is between two messages: no call waits for its result, no thought for what
-        it leads to."""
+        """Whether this is the boundary of a message: no call waits for its result, no thought for
+        its continuation."""
         if self.blocks and type(self.blocks[-1]) is ThinkingBlock:
             return False
         return all(
@@ -461,7 +461,7 @@ def read_following(items: list[Any], messages: list[Message], before: int) -> It
 
 class ItemWriter:
     """Writes messages as items; `whole` for the output of a response, where every item has an id
-    and a status. `seed` is what made-up ids are made from."""
+    and a status. `seed` is used for generated ids."""
 
     def __init__(self, recorder: LossRecorder, whole: bool = False, seed: object = None) -> None:
         self.recorder = recorder
@@ -568,7 +568,7 @@ class ItemWriter:
         self.parts = None
 
     def block(self, content: tuple[Block, ...], index: int) -> int:
-        """Write a block, and those that belong to the same item; how many these were."""
+        """Writes a block and those that belong to the same item; returns their number."""
         block = content[index]
         match block:
             case TextBlock() | RefusalBlock():
@@ -606,7 +606,7 @@ class ItemWriter:
             self.text(text)
 
     def put(self, item: Wire | None, block: Any, fill: bool = False) -> None:
-        """An item with the id and the status that it has to have."""
+        """Adds the required id and status to an item."""
         self.parts = None
         if item is None:
             return
@@ -752,7 +752,7 @@ _TOKENS = "logprobs"
 
 
 def take_logprobs(message: Message) -> tuple[Message, tuple[JsonObject, ...]]:
-    """The message without the tokens of its texts, which know how many they had
+    """The message without the tokens of its texts, each of which records its number of tokens
     (`$form.logprobs`); and all tokens."""
     tokens = [token for block in message.content for token in _tokens(block)]
     if not tokens:
@@ -779,8 +779,8 @@ def _tokens(block: Block) -> tuple[JsonObject, ...]:
 
 
 def put_logprobs(message: Message, recorder: LossRecorder) -> Message:
-    """The message with its tokens, each text with as many as it had; where none knows of any, the
-    first has them all."""
+    """The message with its tokens, distributed by the recorded numbers; without any, the first text
+    gets them all."""
     texts = [block for block in message.content if type(block) is TextBlock]
     if not texts:
         reason = because("logprobs_without_text")

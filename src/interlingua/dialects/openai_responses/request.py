@@ -198,7 +198,8 @@ def _write_messages(request: Request, out: Wire, recorder: LossRecorder) -> set[
 
 
 def _is_instruction(message: Message) -> bool:
-    """Whether a leading message can be written as `instructions`, and did not stand elsewhere."""
+    """Whether a leading message can be written as `instructions`, and was not read from another
+    place."""
     is_text = bool(message.content) and is_string(message.content)
     return is_text and not own(message.metadata.provider_raw) and message.changes is None
 

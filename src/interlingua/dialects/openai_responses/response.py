@@ -107,8 +107,8 @@ def _read_beside(usage: Usage, wire: Wire, preserved: Preserved, taken: set[str]
 
 
 def _runs(output: Any) -> dict[str, int]:
-    """How often the provider's own tools ran, for answers where only the items show it. Pages
-    that a search opens are part of it."""
+    """The number of runs of the provider's own tools, for answers where only the items show it.
+    Pages that a search opens are part of it."""
     runs: Counter[str] = Counter()
     for item in output if type(output) is list else ():
         word = item.get("type") if type(item) is dict else None
@@ -208,8 +208,8 @@ def _is_response(wire: Wire) -> bool:
 def _read_ending(
     wire: Wire, content: tuple[Block, ...], metadata: Wire, preserved: Preserved, taken: set[str]
 ) -> None:
-    """The status, and why a response is incomplete. `$form.reason` records that an unknown word
-    is such a reason and no status."""
+    """The status, and why a response is incomplete. `$form.reason` records that an unknown word was
+    such a reason and not a status."""
     status, details = wire.get("status"), wire.get("incomplete_details")
     status, reason = status if type(status) is str else None, None
     if status is not None:
@@ -342,7 +342,8 @@ def _own_words(response: Response, message: Message) -> list[tuple[str | None, s
 def _plain_words(
     metadata: MessageMetadata, content: tuple[Block, ...]
 ) -> tuple[str | None, str | None]:
-    """`completed` has a refusal only beside its text, so that a filter is nearest without it."""
+    """A response is `completed` with a refusal only if it also has text; otherwise a filter is
+    nearest."""
     stopped = metadata.stop_reason
     word = _STATUS_WORDS.get(metadata.status)
     if word is None and stopped is not None:
@@ -449,7 +450,7 @@ _CHANGED = Transformations(
 
 
 def is_failure(wire: Wire) -> bool:
-    """Whether a body stands in place of a response."""
+    """Whether a body is an error instead of a response."""
     if "output" in wire or wire.get("object") == "response":
         return False
     texts = [wire.get(key) for key in ("error", "detail", "message")]

@@ -65,8 +65,8 @@ ROLES: dict[str, Role] = {role.value: role for role in Role if role is not Role.
 
 
 class CallKind(NamedTuple):
-    """How an item expresses a call: `name` is the vendor's name of the tool, None where the item
-    contains it; `inside` the key whose object is the call's input, without which `keys` are.
+    """How an item expresses a call: `name` is the vendor's name of the tool, None if the item
+    contains it; `inside` is the key of the object with the call's input, otherwise `keys` are.
     Arguments may be that object as `text`."""
 
     name: str | None
@@ -113,7 +113,7 @@ CALL_TYPES: TwoWay[str, str] = TwoWay(
 
 
 class OutputKind(NamedTuple):
-    """A result as an item of its own: the call that it answers, and which key names it."""
+    """A result as an item of its own: its call, and the key with the call's id."""
 
     call_type: str | None
     id_key: str = "call_id"
@@ -154,7 +154,7 @@ PREFIXES: dict[str, str] = {
     "image_generation_call": "ig",
     "compaction": "cmp",
 }
-"""How the ids of items begin that have to have one and came without."""
+"""The prefix of a generated id, for items that require one."""
 
 FILLED: dict[str, tuple[str, ...]] = {
     "function_call": ("id", "status"),
@@ -178,9 +178,9 @@ CITATIONS: dict[str, dict[str, tuple[str, type]]] = {
 # Requests ------------------------------------------------------------------------------------
 
 LOGPROBS = "message.output_text.logprobs"
-"""The word in `include` that asks for log probabilities."""
+"""The value of `include` that requests log probabilities."""
 SUMMARY = "auto"
-"""The `reasoning.summary` that is asked for when thinking shall be visible."""
+"""The `reasoning.summary` that is requested for visible thinking."""
 SUMMARIES = frozenset({"auto", "concise", "detailed"})
 VERBOSITIES = frozenset({"low", "medium", "high"})
 SERVICE_TIERS = frozenset({"auto", "default", "flex", "scale", "priority", "fast", "ultrafast"})
@@ -238,7 +238,7 @@ TOOLS: dict[str, tuple[str, ...]] = {
     "mcp": ("defer_loading",),
     **dict.fromkeys(("apply_patch", "code_interpreter", "shell"), ()),
 }
-"""Which of them each kind of tool has."""
+"""The tools of each kind that have these options."""
 CALLERS: TwoWay[str, str] = TwoWay({"direct": "direct", "programmatic": "program"})
 CALLED_BY = frozenset({"apply_patch", "code_interpreter", "custom", "function", "mcp", "shell"})
 """Kinds of tools with a list of allowed callers."""

@@ -89,8 +89,8 @@ _HOLLOW = frozenset({list, dict})
 def item_raw(
     item: Wire, known: Collection[str], spelling: Wire, nothing: Collection[str] = ITEM_KEYS
 ) -> Raw | None:
-    """A `raw` of an item that is one block or message: its keys beside those that are known, of
-    which some are spelling."""
+    """The `raw` of an item that is one block or message: its unknown keys, some of which are
+    spelling."""
     rest, spelled = spare(item, known, nothing)
     if spelled:
         spelling["item"] = spelled
@@ -126,7 +126,7 @@ def add(out: Wire, preserved: Wire | None) -> Wire:
 
 
 def has_spelling(raw: Raw | None, key: str) -> bool:
-    """Whether `raw` knows what the wire had for a key, which may be nothing at all."""
+    """Whether `raw` has the original spelling of a key, which may be an absent one."""
     own_raw = own(raw)
     return key in own_raw or was_absent(own_raw, key)
 
@@ -137,8 +137,8 @@ def synthetic_id(prefix: str, *parts: object) -> str:
 
 
 def written(table: Table, value: Any, recorder: LossRecorder, out: Wire | None = None) -> Wire:
-    """A part by its table, with its preserved members, also while it is being read; `out` is
-    what is written already."""
+    """A part written by its table, with its preserved members, also while it is being read; `out`
+    has the parts that are already written."""
     out, raw = {} if out is None else out, value.raw
     table.write(value, out, own(raw), recorder)
     if raw is not None and (len(raw) > 1 or NAME not in raw):

@@ -120,8 +120,8 @@ def group(blocks: Sequence[Block], start: int) -> list[ThinkingBlock]:
 def write_reasoning(
     parts: list[ThinkingBlock], recorder: LossRecorder, seed: object
 ) -> Wire | None:
-    """`seed` is what a made-up id is made from; None where thinking must come from here to have a
-    place: then it needs an id or a signature of its own."""
+    """`seed` is used for a generated id; None if thinking of other issuers cannot be written: then
+    it needs an id or a signature of its own."""
     first, last = parts[0], parts[-1]
     spelling = own_spelling(first.raw)
     begun = spelling.get("item")
@@ -183,6 +183,6 @@ def is_compaction(block: RedactedThinkingBlock) -> bool:
 def write_compaction(
     block: CompactionBlock | RedactedThinkingBlock, recorder: LossRecorder
 ) -> Wire:
-    """One that is sealed."""
+    """Writes an encrypted compaction."""
     recorder.unwritten(block, _SEALED)
     return put_item_back({"type": "compaction", "encrypted_content": block.data}, block.raw)

@@ -183,8 +183,8 @@ def _keep_more(wire: Wire, key: str, known: tuple[str, ...], spelled: Wire, rest
 
 
 def _read_logprobs(wire: Wire, attrs: Attrs, preserved: Preserved) -> None:
-    """They are asked for by a word in a list of others, or by a number, or by both
-    (`$form.logprobs_at` is where the word stood, None for nowhere)."""
+    """Log probabilities are requested by a value in a list, by a number, or by both
+    (`$form.logprobs_at` is the position of the value, None if it is missing)."""
     include: Any = wire.get("include")
     number = wire.get("top_logprobs")
     asks = type(include) is list and include.count(tables.LOGPROBS) == 1
@@ -220,7 +220,7 @@ def _write_logprobs(logprobs: int, out: Wire, own_raw: Wire) -> None:
 
 
 def write_options(options: Options, out: Wire, own_raw: Wire, recorder: LossRecorder) -> None:
-    """The options beside the choice of tools; `mine` is the raw data of the body."""
+    """The options besides the choice of tools; `mine` is the raw data of the body."""
     OPTIONS.write(options, out, own_raw, recorder)
     if options.logprobs is not None:
         _write_logprobs(options.logprobs, out, own_raw)
@@ -398,7 +398,7 @@ def has_unknown_keys(choice: Any) -> bool:
 def write_choice(
     choice: ToolChoice, tools: Sequence[ToolDefinition], spelled: Any, recorder: LossRecorder
 ) -> Any:
-    """`spelled` is the wire that it was read from, written back while it means the same."""
+    """`spelled` is the original choice, which is written back if it still means the same."""
     if spelled is not None:
         again = read_choice(spelled)
         if again is not None and same(again.mode, choice.mode) and again.names == choice.names:
@@ -443,7 +443,7 @@ def _brought(tool: ToolDefinition, number: int) -> ToolDefinition:
 
 
 def added(tool: ToolDefinition) -> int | None:
-    """Which item in the middle of the input brought a tool."""
+    """The item in the middle of the input that added a tool."""
     number = own_spelling(tool.raw).get("added")
     return number if type(number) is int else None
 

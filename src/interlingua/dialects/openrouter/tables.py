@@ -21,7 +21,7 @@ TITLE = "OpenRouter Chat"
 STOPS: TwoWay[str, StopReason] = TwoWay(
     {**chat.STOP_REASONS.words, "error": StopReason.ERROR}, otherwise=StopReason.OTHER
 )
-"""Those of Chat Completions, and `error` (SDK `openrouter` 1.3.84, read 2026-11-15)."""
+"""The stop reasons of Chat Completions, and `error` (SDK `openrouter` 1.3.84, read 2026-11-15)."""
 
 ROUTED = replace(
     chat.TABLES,
@@ -68,7 +68,7 @@ ROUTED = replace(
     status_codes=True,
     changes=frozenset({"effort"}),
 )
-"""What the service spells otherwise than OpenAI (SDK `openrouter` 1.3.84, read 2026-11-15)."""
+"""The differences from OpenAI (SDK `openrouter` 1.3.84, read 2026-11-15)."""
 ANSWERED = chat.answering(ROUTED)
 
 TRAITS = Traits(

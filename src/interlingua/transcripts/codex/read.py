@@ -156,7 +156,7 @@ class _Rollout:
     def transcript(
         self, above: frozenset[str | None] = frozenset(), left: Iterator[int] | None = None
     ) -> Transcript:
-        """The session; `above` are the threads that it is a sub-agent of, `left` limits the depth
+        """The session; `above` are the threads that it is a sub-agent of, `left` limits the number
         of its own."""
         history = self.history()
         entries = history.entries

@@ -140,7 +140,7 @@ class Part(msgspec.Struct, eq=False):
         return wire
 
     def so_far(self) -> Block:
-        """The block by itself, if its item does not show its type."""
+        """The block alone, if its item does not show its type."""
         return call_of(self.start) if self.start is not None else read_part(self.whole(), True)
 
     def fits(self, block: Block) -> bool:
@@ -286,7 +286,7 @@ class ResponseBuilder:
         return events
 
     def _put(self, item: Item, block: Block) -> list[Event]:
-        """A block that came in one piece."""
+        """Adds a block that arrived in one piece."""
         piece = piece_of(block)
         key = (
             None if type(block) is ToolUseBlock else t.CONTENT_INDEX if piece is None else piece.key
@@ -332,8 +332,8 @@ class ResponseBuilder:
         return part.so_far()
 
     def _so_far(self, item: Item, status: str | None = None) -> Wire:
-        """What there is of an item. The encrypted content of a beginning may be incomplete (API
-        reference, read 2026-11)."""
+        """The item so far. The encrypted content at a start may be incomplete (API reference, read
+        2026-11)."""
         if item.done is not None:
             return item.done
         wire = {key: value for key, value in item.wire.items() if key != "encrypted_content"}
@@ -360,7 +360,7 @@ class ResponseBuilder:
         return sorted(self.items.values(), key=lambda item: item.at)
 
     def finish(self, body: Wire) -> tuple[Response, list[Event]]:
-        """The whole answer, if this is the last frame's, with what that frame adds to items
+        """The whole answer, if this is the last frame's, with the additions of that frame to items
         without an end, or without any events."""
         output = body["output"] if type(body.get("output")) is list else []
         items: list[Any] = []
@@ -435,7 +435,7 @@ def _guess(item: Item) -> Wire:
 
 
 def _places_of(item: Item, wire: Any) -> dict[int, Part]:
-    """Which of the blocks of an item each of its parts is, where this is the item."""
+    """The index of the block for each part of an item, if this is the item."""
     found: dict[int, Part] = {}
     first = 0
     for key, name in _LISTS.items():
@@ -450,9 +450,8 @@ def _places_of(item: Item, wire: Any) -> dict[int, Part]:
 
 
 def _numbered(parts: list[Part], length: int) -> list[tuple[int, Part]]:
-    """The parts of one list with their places in it. There are servers that go on counting over all
-    items (vLLM, gpt-oss on Bedrock; seen 2026-11): their parts stand in the order of their
-    numbers."""
+    """The parts of one list with their positions in it. Some servers count on over all items (vLLM,
+    gpt-oss on Bedrock; seen 2026-11): their parts are in the order of their numbers."""
     numbers = [0 if part.number is None else part.number for part in parts]
     if all(number in range(length) for number in numbers) and len({*numbers}) == len(numbers):
         return list(zip(numbers, parts, strict=True))
@@ -463,8 +462,8 @@ def _numbered(parts: list[Part], length: int) -> list[tuple[int, Part]]:
 
 
 def _paired(streamed: list[Item], output: list[Any]) -> list[tuple[Item, int | None]]:
-    """The items of the stream, in their order, with their numbers in the last frame, if they are
-    in it; and then those that only the last frame has."""
+    """The items of the stream, in order, with their numbers in the last frame, if they are in it;
+    then those that only the last frame has."""
     by_id: dict[Any, int] = {}
     for number, wire in enumerate(output):
         if type(wire) is dict and type(wire.get("id")) is str:

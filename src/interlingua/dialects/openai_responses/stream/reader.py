@@ -82,9 +82,9 @@ class StreamReader:
         self._after: Any = 0
         """The number of the next frame; not set where they have none."""
         self._numbered: dict[int, int] = {}
-        """Digests of the frames that came, but for those of single pieces, by their numbers."""
+        """Digests of the frames so far, except those of single pieces, by their numbers."""
         self._live: Part | None = None
-        """The part whose piece came last, and how its plain pieces are read."""
+        """The part of the last piece, and how its plain pieces are read."""
         self._decode: Any = None
 
     def feed(self, frame: Frame) -> list[Event]:
@@ -152,9 +152,9 @@ class StreamReader:
         return events
 
     def _is_repeated(self, wire: Wire, data: str) -> bool:
-        """Whether a frame was delivered before: frames are numbered, so that it can be known.
-        OpenAI's had no numbers in early 2025 (recordings, seen 2026-11); there are bridges that
-        begin again with each item, or number all with 0."""
+        """Whether a frame was delivered before, by its number. OpenAI's frames had no numbers in
+        early 2025 (recordings, seen 2026-11); some bridges start again with each item, or number
+        all with 0."""
         number, kind = wire.get("sequence_number"), wire.get("type")
         if type(number) is not int or number <= 0:
             return False

@@ -120,9 +120,8 @@ class ForeignWriter(InPieces[OpenPart]):
         self._is_resumed = False
 
     def resume(self, count: int, frames: list[Frame]) -> None:
-        """A stream that was changed on its way home continues with higher numbers: clients take
-        a lower one for a frame that came twice. What the frames have opened and closed is not
-        repeated."""
+        """Continues a changed stream with higher numbers, because clients ignore lower ones as
+        repeats. Parts that the original frames opened and closed are not repeated."""
         if self._current is None:
             self._close_item()
         else:
@@ -164,7 +163,7 @@ class ForeignWriter(InPieces[OpenPart]):
         return frames
 
     def _as_begun(self, wire: Wire, response: Response, recorder: LossRecorder) -> Wire:
-        """A response keeps the id that it began with."""
+        """Keeps the id that the response began with."""
         if self._begun and wire.get("id") != self._begun["id"]:
             if response.message.metadata.response_id is not None:
                 recorder.lost(response.message, "metadata.response_id", _TOO_LATE)
@@ -172,8 +171,8 @@ class ForeignWriter(InPieces[OpenPart]):
         return wire
 
     def _agreed(self, output: list[Wire]) -> list[Wire]:
-        """The items, with the ids and arguments of calls as in the stream. What was written as
-        two items, because it was not known yet that they are one, stays two."""
+        """The items, with the ids and arguments of calls as in the stream. Items that were written
+        separately, before they were known to belong together, stay separate."""
         streamed, calls = self._writer.items, self._calls
         if len(streamed) > len(output):
             return list(streamed)
@@ -234,9 +233,9 @@ class ForeignWriter(InPieces[OpenPart]):
         return [self._item_done(item, wire), *self._items(others, item.at + 1)]
 
     def _written(self, item: OpenItem) -> list[Wire]:
-        """The item as in the whole response; several if some of its blocks turned out to belong
-        to others. It keeps the id that it was announced with, but for thinking whose own id came
-        later: the signature belongs to that one."""
+        """The item as in the whole response; several if some of its blocks belong to others. It
+        keeps its announced id, except for thinking whose own id came later: the signature belongs
+        to that one."""
         wires = _write_items(self._writer, tuple(item.blocks))
         if not wires:
             self._writer.items.append(item.wire)
@@ -261,7 +260,7 @@ class ForeignWriter(InPieces[OpenPart]):
         ]
 
     def _put(self, block: model.Block) -> list[Frame]:
-        """A block that comes whole, as an item."""
+        """A whole block as an item."""
         frames = self._close_item()
         at = len(self._writer.items)
         return [*frames, *self._items(_write_items(self._writer, (block,)), at)]
@@ -324,7 +323,7 @@ class ForeignWriter(InPieces[OpenPart]):
         return [] if is_open or not item or not piece else [self._open_part(open_part, item, piece)]
 
     def _delta(self, open_part: OpenPart, event: ev.BlockDelta) -> list[Frame]:
-        """A signature is written at the end of its item, whenever it came."""
+        """Writes a delta. A signature is written at the end of its item, whenever it arrived."""
         if event.field != "citations" or open_part.piece is not t.TEXT:
             return []
         # One that was stored with its event is plain JSON.
@@ -460,7 +459,7 @@ class ForeignWriter(InPieces[OpenPart]):
 
 
 def _error_frame(error: ProviderError, body: Wire) -> Wire:
-    """The frame of an error in place of a response. The error object of a body has what its code
+    """The frame of an error instead of a response. The error object of a body has what its code
     cannot express."""
     if error.raw is not None and NAME in error.raw:
         return {"type": t.ERROR, **body}
