@@ -15,7 +15,7 @@ from interlingua.profiles.almanac import endpoints, rules, surfaces, words
 
 
 @click.command("almanac", help="List every field, literal, endpoint and model rule, with sources.")
-@click.option("--surface", "only", type=click.Choice(surfaces()), help="Only the words of one.")
+@click.option("--surface", "only", type=click.Choice(surfaces()), help="Only one API or SDK.")
 @json_option
 def command(only: str | None, as_json: bool) -> None:
     chosen = [only] if only else surfaces()

@@ -111,14 +111,14 @@ def _list_formats(context: click.Context, option: click.Parameter, is_requested:
 @click.option(
     "--envelope",
     is_flag=True,
-    help='Lines of {"ok", "wire", "losses", "error"}, also for lines that fail.',
+    help='Write {"ok", "wire", "losses", "error"} for each line, also for failed ones.',
 )
 @click.option("--jobs", type=click.IntRange(1), help="Number of cores for lines and rows.")
 @click.option(
     "--as",
     "parts",
     type=click.Choice(["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]),
-    help="What the files of a folder are; default: detected from the first one.",
+    help="Type of the files in the output folder; default: that of the inputs.",
 )
 @click.option("--bad", type=click.Path(dir_okay=False), help="A file for unreadable rows.")
 @click.option(

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 NOBODY = "(none)"
-HELP = """What was spent, by session, model, day, user, team or key: in sessions, by tasks, and by
+HELP = """Show spending by session, model, day, user, team or key: of sessions, of tasks, and of
 clients of the gateway. WHAT is a file or folder with sessions of agents, the id of a session in the
 store, or a session as `transcripts list` names it."""
 

@@ -265,7 +265,7 @@ def notes(move: Move) -> Iterator[str]:
     unsure = [lane for lane in costs.spent if not costs.is_sure(lane)]
     if unsure:
         yield (
-            "Routing and eviction decide whether these hit their cache, which the range allows for:"
+            "Cache hits depend on routing and eviction (the range includes misses):"
             f" {', '.join(unsure)}."
         )
 

@@ -205,7 +205,9 @@ def _text(block: Block) -> str:
             return f"{text or getattr(block, 'media_type', None) or ''}{signed}".replace("\n", " ")
 
 
-@click.command("check", help="Check that files come back unchanged when read and written again.")
+@click.command(
+    "check", help="Check that files survive a round trip: reading and writing them again."
+)
 @input_options
 def check_command(files: tuple[str, ...], source: str, kind: str | None, lines: bool) -> None:
     from interlingua.cli.terminal import progress
@@ -226,7 +228,7 @@ def check_command(files: tuple[str, ...], source: str, kind: str | None, lines: 
                     done(size)
         except KeyboardInterrupt:
             _interrupted("checked", count, names, name)
-    click.echo(f"{count - failed:,} of {count:,} come back unchanged", err=True)
+    click.echo(f"{count - failed:,} of {count:,} unchanged after a round trip", err=True)
     sys.exit(1 if failed else 0)
 
 

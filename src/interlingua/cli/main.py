@@ -24,7 +24,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Convert": {
         "convert": "Convert conversations from one format to another.",
         "inspect": "Show conversations in any format.",
-        "check": "Check that files come back unchanged when read and written again.",
+        "check": "Check that files survive a round trip: reading and writing them again.",
         "dialects": "List the formats and what survives between them.",
         "almanac": "List every field, literal, endpoint and model rule, with sources.",
         "schema": "Print the JSON Schema of the canonical types.",
@@ -63,8 +63,8 @@ GROUPS: dict[str, dict[str, str]] = {
     },
 }
 COMMANDS: dict[str, str] = {name: help for group in GROUPS.values() for name, help in group.items()}
-HELP = """Reads a conversation in any LLM provider's format and writes it in any other's, and
-reports every loss. Talks to models, stores sessions, and serves a gateway."""
+HELP = """Converts conversations between the formats of LLM providers and reports every loss. Chats
+with models, stores sessions, and runs a gateway."""
 EPILOG = """\b
 What to do next:
   interlingua chat "How do whales sleep?"    ask a model on this machine; no key needed

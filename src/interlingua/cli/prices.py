@@ -24,7 +24,7 @@ SHOWN = 10
 """Models of a kind that are named."""
 
 
-@click.group("prices", help="Newer prices of models.")
+@click.group("prices", help="Refresh the prices of models.")
 def command() -> None:
     pass
 
@@ -35,24 +35,24 @@ def command() -> None:
     "packages",
     type=click.Choice(list(PACKAGES)),
     multiple=True,
-    help="Only the prices of this package; without it, all that agree.",
+    help="Only the prices of this package; default: prices on which both agree.",
 )
 @click.option(
     "--wheel",
     "wheels",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     multiple=True,
-    help="A wheel of such a package that is here already; repeatable.",
+    help="A local wheel of such a package, instead of a download; repeatable.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change, without writing anything.")
 @json_option
 def refresh(
     packages: tuple[str, ...], wheels: tuple[Path, ...], dry_run: bool, as_json: bool
 ) -> None:
-    """Read the prices in the newest litellm and genai-prices, which pip downloads, and use them.
+    """Download the newest litellm and genai-prices with pip, and use the prices in them.
 
-    No code of the packages runs. A model that they price differently keeps its price and is named;
-    your own prices.toml stays in force over all of them."""
+    Their code is not run. A model that they price differently keeps its price and is listed.
+    Your own prices.toml overrides all of them."""
     today = datetime.now(UTC).date()
     with tempfile.TemporaryDirectory() as folder:
         paths = wheels or tuple(_download(name, Path(folder)) for name in packages or PACKAGES)

@@ -51,5 +51,5 @@ def _wire(wire: Wire, target: Target) -> Wire:
 
 def _counting(target: Target) -> Counting:
     counting = target.dialect.traits.counting
-    assert counting is not None, "asked of those who can count"
+    assert counting is not None, "callers check that the dialect can count"
     return counting

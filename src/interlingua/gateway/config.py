@@ -427,7 +427,7 @@ def warnings(settings: Settings) -> list[Problem]:
     variable = settings.alerts.secret.removeprefix("env:")
     if not settings.alerts.url or os.environ.get(variable):
         return []
-    return [Problem("alerts", f"none are sent until {variable} is set, which signs them")]
+    return [Problem("alerts", f"not sent until {variable} has the secret that signs them")]
 
 
 def _target_problems(target: Target, first: Provider) -> list[str]:
@@ -437,8 +437,8 @@ def _target_problems(target: Target, first: Provider) -> list[str]:
         found.append(f"{provider.key} does not support {target.dialect.name}")
     if provider.credentials == "client" and provider.key != first.key:
         found.append(
-            f"{target.model} would never be asked: a client's own key goes to the first provider"
-            f" of a route only, which is {first.key}"
+            f"{target.model} is never used: a client's own key is sent only to the first provider"
+            f" of a route, here {first.key}"
         )
     return found
 
@@ -497,7 +497,7 @@ def _problem(target: Target, prices: PriceTable) -> str | None:
     """Why a target of a route cannot be used, by any key or by some."""
     problem = _unset(target.provider, target)
     if problem is None and WILDCARD not in target.model and target.model not in prices:
-        return "no price: keys with a cap do without it; prices.toml can have one"
+        return "no price, so keys with a cap skip it; set one in prices.toml"
     return problem
 
 
