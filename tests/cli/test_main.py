@@ -49,7 +49,9 @@ def test_help_lists_every_command() -> None:
 
 def test_help_begins_with_what_the_command_does() -> None:
     lines = run("--help").stdout.decode().splitlines()
-    assert lines[2].strip().startswith("Converts conversations between the formats of LLM providers")
+    assert (
+        lines[2].strip().startswith("Converts conversations between the formats of LLM providers")
+    )
 
 
 def test_a_command_that_does_not_exist_is_wrong_usage() -> None:

@@ -524,8 +524,8 @@ def _without(body: Any, path: Steps) -> Any:
         marks = [_mark_in(item, 2) or "" for item in body]
         index = next((n for n, mark in enumerate(marks) if mark.endswith(f"[{key}]")), key)
         index = index if index < len(body) else 0
-        kept = [] if not rest else [_without(body[index], rest)]
-        return [*body[:index], *kept, *body[index + 1 :]]
+        remaining = [] if not rest else [_without(body[index], rest)]
+        return [*body[:index], *remaining, *body[index + 1 :]]
     if not isinstance(body, dict) or key not in body:
         return body
     if not rest:

@@ -291,11 +291,13 @@ class _Named(NamedTuple):
 
 
 def _named(files: Mapping[Path, str], size: int, target: _Target) -> Iterator[_Named]:
-    for number, (path, given) in enumerate(files.items()):
+    for number, (path, inner_name) in enumerate(files.items()):
         for part in parts_of(path, size):
             name = f"{number:05}-{part.number:05}"
             own = (
-                f"{name}{target.suffix}" if target.joined else part_name(given, part, target.suffix)
+                f"{name}{target.suffix}"
+                if target.joined
+                else part_name(inner_name, part, target.suffix)
             )
             yield _Named(name, part, target.parts / own)
 

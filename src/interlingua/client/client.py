@@ -363,8 +363,8 @@ class AsyncClient:
         decisions answers as a chat model, which `report` says."""
         from interlingua.client.deciding import as_questions
 
-        said = as_conversation(input)
-        messages = said.messages if isinstance(said, Request) else said
+        conversation = as_conversation(input)
+        messages = conversation.messages if isinstance(conversation, Request) else conversation
         request = DecisionRequest(messages, as_questions(questions), model, user)
         call = self.call(model, (), (), None, None, deadline, fallbacks, call_id)
         return await self._decided(call, request)

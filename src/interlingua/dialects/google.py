@@ -244,8 +244,11 @@ class Counts(NamedTuple):
         elif len(out) > (self.cached in out) and self.total not in gone:
             out[self.total] = total
         for key, split in self.splits.items():
-            if getattr(usage, split.attr) and (said := split.write(usage, recorder)) is not None:
-                out[key] = said
+            if (
+                getattr(usage, split.attr)
+                and (breakdown := split.write(usage, recorder)) is not None
+            ):
+                out[key] = breakdown
         if usage.service_tier is not None and self.tiers:
             self._write_tier(usage, spelling.get("tier"), out, recorder)
         return out if usage.raw is None else restore_raw(out, usage, usage.raw, recorder)

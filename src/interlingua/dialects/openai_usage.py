@@ -344,10 +344,10 @@ def write_usage(usage: Usage, dialect: str, words: Counts, recorder: LossRecorde
         return _write_plainly(counts, words, words.demanded)
     out = _write_counts(usage, dialect, words, recorder)
     for path, split in words.splits.items() if out is not None else ():
-        if getattr(usage, split.attr) and (said := split.write(usage, recorder)) is not None:
+        if getattr(usage, split.attr) and (breakdown := split.write(usage, recorder)) is not None:
             for key in reversed(path):
-                said = {key: said}
-            out = merge(out or {}, said)
+                breakdown = {key: breakdown}
+            out = merge(out or {}, breakdown)
     if out and usage.service_tier and (word := _tier_inside(usage, dialect)) is not None:
         out["service_tier"] = word
     return out
@@ -391,9 +391,9 @@ def _write_counts(usage: Usage, dialect: str, words: Counts, recorder: LossRecor
 def _still_says(usage: Usage, wire: Wire, dialect: str, words: Counts) -> bool:
     """Whether contradictory counts still belong to the usage, apart from the members beside
     them."""
-    said = read_usage(wire, dialect, words)[0]
+    again = read_usage(wire, dialect, words)[0]
     beside = {name: getattr(usage, name) for name in ("service_tier", *words.beside)}
-    return said.replace(**beside) == usage
+    return again.replace(**beside) == usage
 
 
 def _write_plainly(counts: tuple[Any, ...], words: Counts, filled: Collection[str]) -> Wire:

@@ -417,8 +417,8 @@ def _block(lines: list[str]) -> str:
 def _features(name: str) -> list[str]:
     """Features by outcome, with the reasons in the report."""
     fates = [(probe, own_fate(probe, name)) for probe in PROBES]
-    kept = [probe.name for probe, fate in fates if fate.word == "kept"]
-    parts = ["## What is supported", "\n".join(f"- {name}" for name in kept)]
+    supported = [probe.name for probe, fate in fates if fate.word == "kept"]
+    parts = ["## What is supported", "\n".join(f"- {name}" for name in supported)]
     for word, title in (("changed", "In another form"), ("lost", "What is not supported")):
         rows = [[p.name, "; ".join(own_reasons(p, name))] for p, fate in fates if fate.word == word]
         if rows:

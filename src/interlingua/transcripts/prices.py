@@ -79,8 +79,8 @@ def _asked(
     restart = False
     for at, message in enumerate(messages):
         if at in restarts:
-            kept = [messages[index] for index in restarts[at].preserved]
-            added, restart = [*kept, message], True
+            preserved = [messages[index] for index in restarts[at].preserved]
+            added, restart = [*preserved, message], True
             continue
         if message.role is Role.ASSISTANT and _is_answer(message, counted):
             yield Asked(tuple(added), message, restart, is_new(message))

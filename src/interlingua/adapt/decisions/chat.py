@@ -135,11 +135,11 @@ def read_response(
     wire: Any = None
     if metadata.stop_reason not in _REFUSED:
         wire = _json(message.text)
-    said = wire if isinstance(wire, dict) else {}
+    stated = wire if isinstance(wire, dict) else {}
     places = _places(metadata.logprobs) if letters else {}
     answers = tuple(
         [
-            _answer(question, said.get(f"q{number}"), places.get(f"q{number}"), number, report)
+            _answer(question, stated.get(f"q{number}"), places.get(f"q{number}"), number, report)
             for number, question in enumerate(request.questions, 1)
         ]
     )
@@ -155,19 +155,19 @@ def _json(text: str) -> Any:
 
 
 def _answer(
-    question: Question, said: Any, token: Wire | None, number: int, report: Report
+    question: Question, stated: Any, token: Wire | None, number: int, report: Report
 ) -> DecisionAnswer:
     ids = _ids(question)
-    if isinstance(said, dict):
-        numbers = [_number(said.get(id)) for id in ids]
+    if isinstance(stated, dict):
+        numbers = [_number(stated.get(id)) for id in ids]
         if sum(numbers) > 0:
             return answer_of(question, numbers)
-    elif said in ids:
+    elif stated in ids:
         chances = _chances(token, ids)
-        if not chances.get(said):
+        if not chances.get(stated):
             path = f"$.questions[{number - 1}].probabilities"
             report.add("approximated", path, because("decision_unsure"))
-            chances = {said: 1.0}
+            chances = {stated: 1.0}
         return answer_of(question, [chances.get(id, 0.0) for id in ids])
     return DecisionAnswer("refusal", question.name)
 

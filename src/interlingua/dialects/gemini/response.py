@@ -433,10 +433,10 @@ def _renamed(token: JsonObject, names: dict[str, str], apart: tuple[str, ...] = 
 
 def _textual(token: JsonObject) -> JsonObject:
     """A token of another wire as this one has it."""
-    kept: JsonObject = {key: token[key] for key in ("token", "logprob") if key in token}
+    known: JsonObject = {key: token[key] for key in ("token", "logprob") if key in token}
     if others := others_of(token):
-        kept["top_logprobs"] = [_textual(each) for each in others]
-    return kept
+        known["top_logprobs"] = [_textual(each) for each in others]
+    return known
 
 
 def _has_bytes(token: JsonObject) -> bool:

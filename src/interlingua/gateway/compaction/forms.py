@@ -136,10 +136,10 @@ class ResponsesForm:
     _DROPPED = ("context_management", "stream_options", "background", "text", "reasoning")
 
     def entries(self, wire: Wire) -> list[Wire]:
-        given = wire.get("input")
-        if isinstance(given, str):
-            return [self.message(given)]
-        return [each for each in given or () if isinstance(each, dict)]
+        listed = wire.get("input")
+        if isinstance(listed, str):
+            return [self.message(listed)]
+        return [each for each in listed or () if isinstance(each, dict)]
 
     def ask(self, wire: Wire, action: str) -> Ask | None:
         if action == "compact":
@@ -215,8 +215,8 @@ class MessagesForm:
     )
 
     def entries(self, wire: Wire) -> list[Wire]:
-        given = wire.get("messages")
-        return [each for each in given if isinstance(each, dict)] if type(given) is list else []
+        listed = wire.get("messages")
+        return [each for each in listed if isinstance(each, dict)] if type(listed) is list else []
 
     def ask(self, wire: Wire, action: str) -> Ask | None:
         compaction, management = wire.get("compaction"), wire.get("context_management")

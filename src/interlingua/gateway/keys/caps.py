@@ -355,11 +355,11 @@ class Block:
         wish = 0 if is_idle else self._peak + 2 * spent + self._missed
         advance = 0 if is_idle else min(free, 2 * spent)
         if spent or wish or free or self._advance or (self._row and not held):
-            kept = min(free - advance, free // 2, wish)
+            spare = min(free - advance, free // 2, wish)
             # What both the store of before and that of afterwards have room for.
-            self._claim = min(self._claim, spent + advance + held + kept)
+            self._claim = min(self._claim, spent + advance + held + spare)
             cost = spent + advance - self._advance
-            self._row, granted = await self._moved(cost, held + kept, wish - kept, ends)
+            self._row, granted = await self._moved(cost, held + spare, wish - spare, ends)
             self._unwritten -= spent
             self._advance, self._claim = advance, advance + granted
             self._until = began + self._patience / 2

@@ -87,8 +87,8 @@ class Owners:
         except StoreError as error:
             logger.error("response_owner_unreadable", extra={"why": error.reason})
             return keys[next(key for key in keys if key not in self._known)]
-        mine = ("", principal.tenant)  # responses from before the first key have no owner
-        strange = {key for key, owner in owners.items() if owner.tenant not in mine}
+        own = ("", principal.tenant)  # responses from before the first key have no owner
+        strange = {key for key, owner in owners.items() if owner.tenant not in own}
         return next((id for key, id in keys.items() if key in strange), None)
 
     async def deployment(self, response_id: str, principal: Principal) -> str:

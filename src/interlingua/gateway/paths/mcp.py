@@ -86,14 +86,14 @@ class _McpResponse(Response):
         self._principal = principal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def told(message: Any) -> None:
+        async def send_logged(message: Any) -> None:
             if message["type"] == "http.response.start" and message["status"] >= 400:
                 log_refused(scope["method"], "/mcp", message["status"], "mcp", self._principal)
             await send(message)
 
         token = _caller.set(self._principal)
         try:
-            await self._manager.handle_request(scope, receive, told)
+            await self._manager.handle_request(scope, receive, send_logged)
         finally:
             _caller.reset(token)
 

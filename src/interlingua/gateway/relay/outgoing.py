@@ -83,8 +83,8 @@ class TranslatedStream:
         return StreamConverter(source, front.dialect, None, self._watch, back)
 
     def _watch(self, event: Event) -> Event | None:
-        told = self._noted(event)
-        return event if self._goes_home and type(event) is not StreamError else told
+        noted = self._noted(event)
+        return event if self._goes_home and type(event) is not StreamError else noted
 
     def _noted(self, event: Event) -> Event | None:
         kind, arrival, outcome = type(event), self._arrival, self._outcome

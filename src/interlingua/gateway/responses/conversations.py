@@ -43,8 +43,8 @@ def numbered(items: Iterable[Any], seed: str) -> list[Wire]:
             made = {"id": f"{_PREFIXES.get(kind, 'item')}_{digest}", "type": kind}
             if kind == "message":
                 made["status"] = "completed"
-            kept = {name: value for name, value in item.items() if value is not None}
-            out.append({**made, **kept, **_content(kind, item)})
+            present = {name: value for name, value in item.items() if value is not None}
+            out.append({**made, **present, **_content(kind, item)})
     return out
 
 

@@ -68,9 +68,9 @@ def _previous(members: Members) -> str | None:
 def items_of(members: Members) -> list[msgspec.Raw]:
     """The input of a request as items."""
     try:
-        given = _items(members["input"]) if "input" in members else None
+        listed = _items(members["input"]) if "input" in members else None
     except msgspec.DecodeError:
         return []  # the request is refused for it
-    if isinstance(given, str):
-        return [msgspec.Raw(_encode({"type": "message", "role": "user", "content": given}))]
-    return given or []
+    if isinstance(listed, str):
+        return [msgspec.Raw(_encode({"type": "message", "role": "user", "content": listed}))]
+    return listed or []
