@@ -21,12 +21,12 @@ def claude_code(turns: int, seed: int = 0) -> Iterator[bytes]:
     for at in range(turns * 5):
         turn, step = divmod(at, 5)
         uuid = str(UUID(int=(seed << 64) + at + 1))
-        kind, said, more = _claude_step(turn, step, seed)
+        kind, content, more = _claude_step(turn, step, seed)
         line = {
             "parentUuid": parent,
             "isSidechain": False,
             "type": kind,
-            **said,
+            **content,
             "uuid": uuid,
             "timestamp": START,
             **more,
@@ -45,8 +45,8 @@ def claude_code(turns: int, seed: int = 0) -> Iterator[bytes]:
 def _claude_step(turn: int, step: int, seed: int) -> tuple[str, dict[str, Any], dict[str, Any]]:
     call = f"toolu_{seed}_{turn}"
     if step == 0:
-        said: dict[str, Any] = {"role": "user", "content": f"Turn {turn}. {PROSE * 3}"}
-        return "user", {"message": said}, {"promptId": "p", "permissionMode": "default"}
+        body: dict[str, Any] = {"role": "user", "content": f"Turn {turn}. {PROSE * 3}"}
+        return "user", {"message": body}, {"promptId": "p", "permissionMode": "default"}
     if step == 3:
         result = {"type": "tool_result", "tool_use_id": call, "content": OUTPUT * 40}
         shown = {"stdout": OUTPUT * 40, "stderr": "", "interrupted": False, "isImage": False}
@@ -59,8 +59,8 @@ def _claude_step(turn: int, step: int, seed: int) -> tuple[str, dict[str, Any], 
     if step == 1:
         block = {"type": "thinking", "thinking": PROSE * 4, "signature": SIGNATURE}
     if step == 2:
-        given = {"command": "grep -rn LIMIT src", "description": "Look for limits"}
-        block = {"type": "tool_use", "id": call, "name": "Bash", "input": given}
+        fields = {"command": "grep -rn LIMIT src", "description": "Look for limits"}
+        block = {"type": "tool_use", "id": call, "name": "Bash", "input": fields}
     usage = {
         "input_tokens": 12,
         "cache_creation_input_tokens": 310,
@@ -69,7 +69,7 @@ def _claude_step(turn: int, step: int, seed: int) -> tuple[str, dict[str, Any], 
         "service_tier": "standard",
         "cache_creation": {"ephemeral_1h_input_tokens": 310, "ephemeral_5m_input_tokens": 0},
     }
-    said = {
+    body = {
         "model": "claude-sonnet-4-6",
         "id": f"msg_{seed}_{turn}_{step // 4}",
         "type": "message",
@@ -79,7 +79,7 @@ def _claude_step(turn: int, step: int, seed: int) -> tuple[str, dict[str, Any], 
         "stop_sequence": None,
         "usage": usage,
     }
-    return "assistant", {"message": said, "requestId": f"req_{turn}"}, {}
+    return "assistant", {"message": body, "requestId": f"req_{turn}"}, {}
 
 
 def codex(turns: int, seed: int = 0) -> Iterator[bytes]:
@@ -148,9 +148,9 @@ def _pi_step(turn: int, step: int) -> dict[str, Any]:
         content = [{"type": "text", "text": f"Turn {turn}. {PROSE * 3}"}]
         return {"role": "user", "content": content, "timestamp": 1772366400000}
     if step == 2:
-        said = {"role": "toolResult", "toolCallId": f"toolu_{turn}", "toolName": "bash"}
-        said["content"] = [{"type": "text", "text": OUTPUT * 40}]  # type: ignore[assignment]
-        return {**said, "details": {"exitCode": 0}, "isError": False, "timestamp": 1772366400000}
+        fields = {"role": "toolResult", "toolCallId": f"toolu_{turn}", "toolName": "bash"}
+        fields["content"] = [{"type": "text", "text": OUTPUT * 40}]  # type: ignore[assignment]
+        return {**fields, "details": {"exitCode": 0}, "isError": False, "timestamp": 1772366400000}
     blocks: list[dict[str, Any]] = [{"type": "text", "text": PROSE * 6}]
     if step == 1:
         thought = {"type": "thinking", "thinking": PROSE * 4, "thinkingSignature": SIGNATURE}
@@ -159,9 +159,9 @@ def _pi_step(turn: int, step: int) -> dict[str, Any]:
     cost = {"input": 0.000036, "output": 0.0027, "cacheRead": 0.012, "cacheWrite": 0}
     usage = {"input": 12, "output": 180, "cacheRead": 40_000 + turn, "cacheWrite": 0}
     usage |= {"totalTokens": 40_192 + turn, "cost": {**cost, "total": 0.014736}}
-    said = {"role": "assistant", "content": blocks, "api": "anthropic-messages"}
-    said |= {"provider": "anthropic", "model": "claude-sonnet-4-6", "usage": usage}
-    return {**said, "stopReason": "toolUse" if step == 1 else "stop", "timestamp": 1772366400000}
+    fields = {"role": "assistant", "content": blocks, "api": "anthropic-messages"}
+    fields |= {"provider": "anthropic", "model": "claude-sonnet-4-6", "usage": usage}
+    return {**fields, "stopReason": "toolUse" if step == 1 else "stop", "timestamp": 1772366400000}
 
 
 def gemini_cli(turns: int, seed: int = 0) -> Iterator[bytes]:

@@ -119,16 +119,16 @@ def _busy(work: Callable[[], None]) -> tuple[float, float]:
 
 
 def _cpu() -> tuple[float, float]:
-    told = [resource.getrusage(who) for who in (_OWN, _WORKERS)]
-    own, workers = (each.ru_utime + each.ru_stime for each in told)
+    collected = [resource.getrusage(who) for who in (_OWN, _WORKERS)]
+    own, workers = (each.ru_utime + each.ru_stime for each in collected)
     return own, workers
 
 
 def _memory(quick: bool) -> Row:
     small, large = GROWTH[quick]
     peaks = [_peak(count) for count in (small, large)]
-    told = f"{peaks[0] / 2**20:.0f} MiB, {small:,} rows"
-    return Row(f"memory of {large:,} rows", told, peaks[1] / peaks[0], MEMORY)
+    result = f"{peaks[0] / 2**20:.0f} MiB, {small:,} rows"
+    return Row(f"memory of {large:,} rows", result, peaks[1] / peaks[0], MEMORY)
 
 
 def _peak(count: int) -> int:

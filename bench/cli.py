@@ -83,5 +83,5 @@ def _seconds(command: list[str], data: bytes | None = None) -> float:
 
 def _environment() -> dict[str, str]:
     """As a user's: with compiled modules kept from one start to the next."""
-    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPATH": str(ROOT / "src")}
+    remaining = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return {**remaining, "PYTHONPATH": str(ROOT / "src")}

@@ -123,10 +123,10 @@ async def _turns(candidate: Work, floor: Work, rounds: int) -> tuple[float, floa
     base, ratios, later = [], [], []
     for _ in range(rounds):
         low, first = await _spent(floor)
-        high, mine = await _spent(candidate)
+        high, own = await _spent(candidate)
         base.append(low)
         ratios.append(high / low)
-        later.append((mine - first) * 1000)
+        later.append((own - first) * 1000)
     best = min(base)
     return best, best * statistics.median(ratios), statistics.median(later)
 

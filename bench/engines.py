@@ -61,8 +61,8 @@ def with_ray(folder: Path, workers: int, convert: Convert) -> Callable[[], int]:
     _cluster(workers)
     # Half of each processor would be set aside, so that of two only one had work.
     ray.data.DataContext.get_current().op_resource_reservation_enabled = False
-    given = ray.data.read_parquet(str(folder)).repartition(FILES * 4).materialize()
-    return lambda: ray_data.mapped(given, convert, num_cpus=1).materialize().count()
+    value = ray.data.read_parquet(str(folder)).repartition(FILES * 4).materialize()
+    return lambda: ray_data.mapped(value, convert, num_cpus=1).materialize().count()
 
 
 def with_daft(folder: Path, workers: int, convert: Convert) -> Callable[[], int]:
@@ -71,8 +71,8 @@ def with_daft(folder: Path, workers: int, convert: Convert) -> Callable[[], int]
     from interlingua.bulk.engines import daft as adapter
 
     daft.set_runner_ray(_cluster(workers))
-    given = daft.read_parquet(f"{folder}/*.parquet").into_partitions(FILES).collect()
-    return lambda: len(adapter.mapped(given, convert).select("error").collect())
+    value = daft.read_parquet(f"{folder}/*.parquet").into_partitions(FILES).collect()
+    return lambda: len(adapter.mapped(value, convert).select("error").collect())
 
 
 def _cluster(nodes: int) -> str:

@@ -46,6 +46,6 @@ def _seconds(code: str) -> float:
 def _start(code: str) -> subprocess.CompletedProcess[bytes]:
     path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     # As a user's: with compiled modules kept from one start to the next.
-    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environment = {**kept, "PYTHONPATH": path.rstrip(os.pathsep)}
+    remaining = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment = {**remaining, "PYTHONPATH": path.rstrip(os.pathsep)}
     return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)

@@ -119,13 +119,13 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="print every answer")
     parser.add_argument("--count", type=int, default=50, help="ask only so many")
     chosen = parser.parse_args()
-    said: list[Said] = []
+    items: list[Said] = []
     with local.start() as server, il.Client() as client:
         for question in [*KNOWN, *OPEN][: chosen.count]:
-            said.append(ask(client, question, server.pid))
+            items.append(ask(client, question, server.pid))
             if chosen.show:
-                print(f"{question}\n    {said[-1].tokens} tokens: {said[-1].text!r}", flush=True)
-    return told(said)
+                print(f"{question}\n    {items[-1].tokens} tokens: {items[-1].text!r}", flush=True)
+    return told(items)
 
 
 def told(said: list[Said]) -> int:

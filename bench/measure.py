@@ -51,8 +51,8 @@ def compare(candidate: Work, floor: Work, rounds: int) -> Timing:
     """Both take turns; the cycle collector runs before each sample and not between."""
     loops = _loops(floor), _loops(candidate)
     pairs = [(_sample(floor, loops[0]), _sample(candidate, loops[1])) for _ in range(rounds)]
-    ratio = statistics.median(mine / base for base, mine in pairs)
-    return Timing(min(base for base, _ in pairs), min(mine for _, mine in pairs), ratio)
+    ratio = statistics.median(own / base for base, own in pairs)
+    return Timing(min(base for base, _ in pairs), min(own for _, own in pairs), ratio)
 
 
 def alone(work: str, *args: str | int) -> Timing:
@@ -128,9 +128,9 @@ def child(work: str, path: str) -> None:
     function(b"[]")
     data = Path(path).read_bytes()
     before = _peak()
-    kept = function(data)
+    stored = function(data)
     print(_peak() - before)
-    del kept
+    del stored
 
 
 def _peak() -> int:

@@ -61,12 +61,12 @@ def rows(bench: Bench, rounds: int) -> Iterator[Row]:
     turns = [each for each in bench.messages[:300] if each.role is not Role.TOOL]
     alone = [Message(each.role, each.content) for each in turns[:100]]
     name, address = fresh()
-    kept = open_store(address)
-    kept.append(bench.session, bench.messages)
+    stored = open_store(address)
+    stored.append(bench.session, bench.messages)
 
     def read() -> float:
         begun = begin()
-        assert len(kept.messages(bench.session)) == COUNT
+        assert len(stored.messages(bench.session)) == COUNT
         return time.perf_counter() - begun
 
     db, _ = bench.bare("NORMAL")
@@ -87,6 +87,6 @@ def rows(bench: Bench, rounds: int) -> Iterator[Row]:
         yield compare(many, lambda: together(CALLERS), bench.bare_each, few, None)
         yield compare("postgres: 10k messages read", read, bare_read, few, None)
     finally:
-        kept.close()
+        stored.close()
         drop_schema(server.address, name)
         server.close()

@@ -70,7 +70,7 @@ def _many_rows(home: Path, size: int) -> Iterator[Row]:
         ("list, with what was kept", LISTING_AGAIN),
     ):
         begun = time.process_time()
-        found = [told for _, told in overviews(here(home), known.of)]
+        found = [reported for _, reported in overviews(here(home), known.of)]
         assert len(found) == count
         seconds = (time.process_time() - begun) * more
         yield Row(f"{label}, for 1 GB", what, seconds, target, "s")

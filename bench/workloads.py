@@ -257,13 +257,13 @@ def stream_events(count: int = 2000, calls: int = 5) -> list[Json]:
     thought.append(_delta("signature", _signature(rng)))
     head = {"type": "thinking", "thinking": "", "signature": ""}
     out = [start, *_block(0, head, thought)]
-    spoken = deltas - 2 * quarter
-    text = [_delta("text", piece) for piece in _pieces(rng, prose(rng, 14 * spoken), spoken)]
+    dialect = deltas - 2 * quarter
+    text = [_delta("text", piece) for piece in _pieces(rng, prose(rng, 14 * dialect), dialect)]
     out += _block(1, {"type": "text", "text": ""}, text)
     for number, size in enumerate(_shares(quarter, calls)):
         arguments = json.dumps({"path": "a.py", "text": prose(rng, 14 * size)})
-        given = [_delta("input_json", piece) for piece in _pieces(rng, arguments, size)]
-        out += _block(2 + number, _anthropic_call(number), given)
+        items = [_delta("input_json", piece) for piece in _pieces(rng, arguments, size)]
+        out += _block(2 + number, _anthropic_call(number), items)
     end = {"stop_reason": "tool_use", "stop_sequence": None}
     out.append({"type": "message_delta", "delta": end, "usage": {"output_tokens": count}})
     return [*out, {"type": "message_stop"}]

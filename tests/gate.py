@@ -136,8 +136,8 @@ def _test(paths: Sequence[str]) -> NoReturn:
     try:
         import pytest
 
-        kept = ["-o", "tmp_path_retention_policy=failed"]
-        code = pytest.main(["-q", "--no-header", *kept, "-W", LOADED_BEFORE, *paths])
+        remaining = ["-o", "tmp_path_retention_policy=failed"]
+        code = pytest.main(["-q", "--no-header", *remaining, "-W", LOADED_BEFORE, *paths])
         atexit._run_exitfuncs()
     except BaseException:
         traceback.print_exc()
@@ -242,8 +242,8 @@ def _is_good(place: Path) -> bool:
     """Whether memory has room for the files of all groups, and programs may be run there."""
     if sys.platform != "linux" or not place.is_dir():
         return False
-    told = Path("/proc/meminfo").read_text(encoding="ascii")
-    [kilobytes] = re.findall(r"MemAvailable: +(\d+)", told) or ["0"]
+    result = Path("/proc/meminfo").read_text(encoding="ascii")
+    [kilobytes] = re.findall(r"MemAvailable: +(\d+)", result) or ["0"]
     room = min(shutil.disk_usage(place).free, int(kilobytes) * 1024)
     return room > ROOM and not os.statvfs(place).f_flag & (os.ST_NOEXEC | os.ST_RDONLY)
 

@@ -30,20 +30,20 @@ IMAGE = "data:image/png;base64,iVBORw0KGgo="
         [{"role": "user", "content": [{"type": "text", "text": "hi"}], "schema_version": 1}],
     ],
 )
-def test_a_conversation_is_said_in_many_ways(value: Any) -> None:
+def test_a_conversation_is_written_in_many_ways(value: Any) -> None:
     assert as_conversation(value) == (HI,)
 
 
 def test_messages_and_dicts_may_be_mixed() -> None:
-    said = as_conversation(
+    content = as_conversation(
         [{"role": "system", "content": "Be brief."}, HI, {"role": "assistant", "content": "ho"}]
     )
-    assert said == (il.Message.system("Be brief."), HI, il.Message.assistant("ho"))
+    assert content == (il.Message.system("Be brief."), HI, il.Message.assistant("ho"))
 
 
 def test_messages_of_openai_keep_their_calls_results_and_pictures() -> None:
     function = {"name": "look", "arguments": '{"at": "it"}'}
-    said = as_conversation(
+    content = as_conversation(
         [
             {
                 "role": "user",
@@ -60,17 +60,17 @@ def test_messages_of_openai_keep_their_calls_results_and_pictures() -> None:
             {"role": "tool", "tool_call_id": "c1", "content": "a cat"},
         ]
     )
-    assert isinstance(said, tuple)
-    picture = said[0].content[1]
+    assert isinstance(content, tuple)
+    picture = content[0].content[1]
     assert isinstance(picture, il.ImageBlock)
     assert picture.media_type == "image/png"
-    (call,) = said[1].tool_calls
+    (call,) = content[1].tool_calls
     assert (call.id, call.name, call.input) == ("c1", "look", {"at": "it"})
-    assert said[2] == il.Message.tool_result("c1", "a cat")
+    assert content[2] == il.Message.tool_result("c1", "a cat")
 
 
 def test_messages_of_anthropic_are_known_by_their_blocks() -> None:
-    said = as_conversation(
+    content = as_conversation(
         [
             {"role": "user", "content": "hi"},
             {
@@ -83,8 +83,10 @@ def test_messages_of_anthropic_are_known_by_their_blocks() -> None:
             },
         ]
     )
-    assert isinstance(said, tuple)
-    assert said[2] == il.Message.tool_result("t1", "a cat", tool_name=said[2].content[0].tool_name)  # type: ignore[union-attr]
+    assert isinstance(content, tuple)
+    assert content[2] == il.Message.tool_result(
+        "t1", "a cat", tool_name=content[2].content[0].tool_name
+    )  # type: ignore[union-attr]
 
 
 def test_what_dumps_wrote_is_read_again() -> None:
@@ -93,11 +95,11 @@ def test_what_dumps_wrote_is_read_again() -> None:
 
 
 def test_a_whole_request_of_a_provider_is_one() -> None:
-    said = as_conversation(
+    content = as_conversation(
         {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     )
-    assert isinstance(said, il.Request)
-    assert (said.messages, said.options.max_output_tokens) == ((HI,), 9)
+    assert isinstance(content, il.Request)
+    assert (content.messages, content.options.max_output_tokens) == ((HI,), 9)
 
 
 @pytest.mark.parametrize(

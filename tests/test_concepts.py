@@ -63,10 +63,10 @@ SUMMARISED = anthropic(
 @pytest.mark.parametrize("target", [*WITHOUT, "openai-responses"])
 def test_compacted_history_is_told_abroad_and_nothing_before_it_is_erased(target: str) -> None:
     done = il.convert(SUMMARISED, "anthropic", target)
-    said = done.json().decode()
+    content = done.json().decode()
     for words in ("Hello", SUMMARY.format(SUMMED).split("\n")[0], SUMMED, "And now?"):
-        assert words in said
-    assert "[nothing" not in said
+        assert words in content
+    assert "[nothing" not in content
     assert told(done.report.entries, ".content") == [
         ("downgraded", "warning", "$.messages[1].content[0]")
     ]
@@ -168,7 +168,7 @@ COMPACTING = frames(
 
 
 @pytest.mark.parametrize("target", [name for name in il.dialects() if name != "anthropic"])
-def test_compacted_history_is_told_in_streams(target: str) -> None:
+def test_compacted_history_is_written_in_streams(target: str) -> None:
     converter = il.StreamConverter("anthropic", target)
     data = b"".join([*map(converter.feed, COMPACTING), converter.close()])
     assert SUMMED.encode() in data
@@ -225,10 +225,10 @@ def test_a_tool_that_anthropic_adds_later_is_added_later_by_openai() -> None:
 def test_a_tool_that_is_added_later_is_there_from_the_start_elsewhere(target: str) -> None:
     wire = anthropic(HELLO, system(change("tool_addition")), AGAIN, tools=[LATE])
     done = il.convert(wire, "anthropic", target)
-    said = done.json().decode()
-    assert '"late"' in said
-    assert '""' not in said
-    assert "[system]" not in said
+    content = done.json().decode()
+    assert '"late"' in content
+    assert '""' not in content
+    assert "[system]" not in content
     assert told(done.report.entries, ".changes") == [
         ("moved", "info", "$.messages[1].changes.tools_added")
     ]
@@ -301,9 +301,9 @@ def test_instructions_that_have_expired_are_left_out(target: str) -> None:
         still.report.entries, ".changes"
     )
     forever = system({"type": "text", "text": "Be brief."}, clear_at="never")
-    kept = il.convert(anthropic(HELLO, forever, AGAIN), "anthropic", target)
-    assert "Be brief." in kept.json().decode()
-    assert told(kept.report.entries, ".changes", ".content") == []
+    stored = il.convert(anthropic(HELLO, forever, AGAIN), "anthropic", target)
+    assert "Be brief." in stored.json().decode()
+    assert told(stored.report.entries, ".changes", ".content") == []
 
 
 def test_a_change_in_the_midst_of_a_turn_follows_its_results_elsewhere() -> None:
@@ -338,18 +338,18 @@ def test_what_a_model_takes_no_changes_of_is_said_for_the_whole_request() -> Non
 
 @pytest.mark.parametrize("target", [name for name in il.dialects() if name != "openai-responses"])
 def test_what_a_text_is_for_is_told_where_it_has_no_place(target: str) -> None:
-    said = {"type": "output_text", "text": "Let me see.", "annotations": []}
+    fields = {"type": "output_text", "text": "Let me see.", "annotations": []}
     item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
     wire = {
         **{"id": "resp_1", "object": "response", "created_at": 1, "model": "gpt-6"},
         **{"status": "completed", "parallel_tool_calls": True, "tool_choice": "auto", "tools": []},
-        "output": [{**item, "content": [said], "phase": "commentary"}],
+        "output": [{**item, "content": [fields], "phase": "commentary"}],
     }
     answer = il.convert(wire, "openai-responses", target, kind="response")
     assert told(answer.report.entries, ".phase") == [
         ("dropped", "warning", "$.message.content[0].phase")
     ]
-    history = responses(HELLO, {**item, "content": [said], "phase": "commentary"}, AGAIN)
+    history = responses(HELLO, {**item, "content": [fields], "phase": "commentary"}, AGAIN)
     request = il.convert(history, "openai-responses", target)
     assert [path for _, _, path in told(request.report.entries, ".phase")] == [
         "$.messages[1].content[0].phase"
@@ -384,14 +384,14 @@ def test_a_store_keeps_changes_compacted_history_and_phases(tmp_path: Path) -> N
     store = il.open_store(f"sqlite:///{tmp_path}/a.db")
     session = store.create_session("demo")
     changes = il.Changes(("late",), ("old",), "low", il.ResponseFormat("json"), "never")
-    given = il.MessageMetadata(provider_raw={"openai-responses": {"$form": {}}})
+    value = il.MessageMetadata(provider_raw={"openai-responses": {"$form": {}}})
     messages = [
         il.Message(il.Role.SYSTEM, changes=changes),
         il.Message(il.Role.SYSTEM, metadata=il.MessageMetadata(), changes=changes),
-        il.Message(il.Role.SYSTEM, metadata=given, changes=changes),
+        il.Message(il.Role.SYSTEM, metadata=value, changes=changes),
         il.Message.user([il.CompactionBlock(SUMMED, replaces=3), il.TextBlock("a", phase="x")]),
     ]
-    kept = store.append(session.id, messages).messages
-    assert [il.dumps(each) for each in store.messages(session.id)] == [*map(il.dumps, kept)]
-    assert [each.changes for each in kept] == [changes, changes, changes, None]
+    stored = store.append(session.id, messages).messages
+    assert [il.dumps(each) for each in store.messages(session.id)] == [*map(il.dumps, stored)]
+    assert [each.changes for each in stored] == [changes, changes, changes, None]
     store.close()

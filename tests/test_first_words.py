@@ -98,9 +98,9 @@ def test_side_effects_are_asked_about(confirm: Any, result: str) -> None:
         says(call(1, "save", text="x")),
         says(text="Done."),
     )
-    ((_, is_error, told),) = results(run)
+    ((_, is_error, outcome),) = results(run)
     assert is_error is (result == "refused")
-    assert result in told.lower() or is_error
+    assert result in outcome.lower() or is_error
 
 
 def test_tools_that_nobody_can_run_say_so() -> None:

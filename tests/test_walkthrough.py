@@ -284,9 +284,9 @@ with il.Client() as client:
 
 
 def test_4_python_takes_what_users_of_other_tools_type_first(with_keys: Terminal) -> None:
-    said = with_keys.runs(GENERATE).out
-    assert said.count("heard: hi") == 3
-    assert "TypeError:" in said
+    content = with_keys.runs(GENERATE).out
+    assert content.count("heard: hi") == 3
+    assert "TypeError:" in content
     assert "Sunny in Oslo." in with_keys.runs(TOOL).out
     assert "inhabitants=290000" in with_keys.runs(PARSE).out
     packages = with_keys.installed.packages

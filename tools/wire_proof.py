@@ -233,8 +233,8 @@ def sample(hint: Any, name: str = "", depth: int = 0) -> Wire:
     if kind == "list" and name in _LISTS and (name not in _UNTYPED or _is_map(of)):
         return deepcopy(_LISTS[name])
     if kind == "literal":
-        said = [word for word in of if not str(word).endswith("UNSPECIFIED")]
-        return (said or [*of, None])[0]
+        items = [word for word in of if not str(word).endswith("UNSPECIFIED")]
+        return (items or [*of, None])[0]
     if kind == "list":
         return [sample(of, name, depth + 1)]
     if kind == "map":
@@ -736,16 +736,16 @@ def _in_rules(leaf: Wire) -> tuple[Wire, Steps]:
     """A request of Bedrock with a block in instructions of mid-conversation."""
     spec = {"name": "word", "inputSchema": {"json": {"type": "object"}}}
     rules = {"role": "system", "content": [leaf]}
-    said = [{"role": "user", "content": [{"text": "hi"}]}, rules]
-    body = {"messages": said, "toolConfig": {"tools": [{"toolSpec": spec}]}}
+    items = [{"role": "user", "content": [{"text": "hi"}]}, rules]
+    body = {"messages": items, "toolConfig": {"tools": [{"toolSpec": spec}]}}
     return body, ("messages", 1, "content", 0)
 
 
 def _in_claude_rules(leaf: Wire) -> tuple[Wire, Steps]:
     """The same for Anthropic."""
     tools = [{"name": "word", "input_schema": {"type": "object"}}]
-    said = [*_ASKED["messages"], {"role": "system", "content": [leaf]}]
-    return {"model": "m", "messages": said, "tools": tools}, ("messages", 1, "content", 0)
+    items = [*_ASKED["messages"], {"role": "system", "content": [leaf]}]
+    return {"model": "m", "messages": items, "tools": tools}, ("messages", 1, "content", 0)
 
 
 def _in_pieces(call: Wire) -> tuple[list[Wire], Steps]:

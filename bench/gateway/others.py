@@ -51,12 +51,12 @@ def rosetta(venv: Path, folder: Path, url: str) -> Iterator[Asked]:
     port = free()
     config = folder / "rosetta.jsonc"
     server = {"host": "127.0.0.1", "port": port, "open_on_no_keys": True}
-    told = {
+    collected = {
         "providers": {"anthropic": {"api_key": "x", "base_url": url}},
         "models": {MODEL: "anthropic"},
         "server": {**server, "data_dir": str(folder / "rosetta")},
     }
-    config.write_text(json.dumps(told))
+    config.write_text(json.dumps(collected))
     command = [str(venv / "bin" / "llm-rosetta-gateway"), "--config", str(config)]
     command += ["--host", "127.0.0.1", "--port", str(port), "--no-banner", "--log-level", "error"]
     with _theirs(venv, command, port, folder) as pid:
@@ -68,11 +68,11 @@ def litellm(venv: Path, folder: Path, url: str) -> Iterator[Asked]:
     port, key = free(), f"sk-{secrets.token_hex(16)}"
     config = folder / "litellm.yaml"
     params = {"model": f"anthropic/{MODEL}", "api_base": url, "api_key": "x"}
-    told = {
+    collected = {
         "model_list": [{"model_name": MODEL, "litellm_params": params}],
         "litellm_settings": {"telemetry": False},
     }
-    config.write_text(json.dumps(told))  # which is YAML too
+    config.write_text(json.dumps(collected))  # which is YAML too
     command = [str(venv / "bin" / "litellm"), "--config", str(config), "--host", "127.0.0.1"]
     command += ["--port", str(port), "--num_workers", "1", "--telemetry", "False"]
     # Without the second it asks for its price list on the network when it starts.
@@ -95,7 +95,7 @@ def portkey(npm: Path, folder: Path, url: str) -> Iterator[Asked]:
 def router(npm: Path, folder: Path, url: str) -> Iterator[Asked]:
     port, key, home = free(), f"sk-{secrets.token_hex(16)}", folder / "router"
     provider = {"name": "up", "api_base_url": f"{url}{MESSAGES}", "api_key": "x"}
-    told = {
+    collected = {
         **{"LOG": False, "HOST": "127.0.0.1", "PORT": port, "APIKEY": key},
         "NON_INTERACTIVE_MODE": True,
         "Providers": [{**provider, "models": [MODEL], "transformer": {"use": ["Anthropic"]}}],
@@ -103,7 +103,7 @@ def router(npm: Path, folder: Path, url: str) -> Iterator[Asked]:
     }
     config = home / ".claude-code-router" / "config.json"
     config.parent.mkdir(parents=True)
-    config.write_text(json.dumps(told))
+    config.write_text(json.dumps(collected))
     script = npm / "node_modules/@musistudio/claude-code-router/dist/cli.js"
     more = {"HOME": str(home)}
     with _theirs(npm, ["node", str(script), "start"], port, folder, more) as pid:
@@ -116,8 +116,8 @@ def _theirs(
 ) -> Iterator[int]:
     """Without anything of ours on their path."""
     path = {"PATH": f"{venv / 'bin'}:/usr/local/bin:/usr/bin:/bin", "PYTHONPATH": ""}
-    told = {**path, **(more or {})}
-    with running(command, port, more=told, cwd=folder, seconds=START) as pid:
+    collected = {**path, **(more or {})}
+    with running(command, port, more=collected, cwd=folder, seconds=START) as pid:
         yield pid
 
 
@@ -155,13 +155,13 @@ def rate(asked_one: Asked, load: Load, seconds: float) -> float:
 
 def _rate(asked_one: Asked, load: Load, seconds: float) -> float:
     place, model, path, headers = asked_one
-    told: dict[str, Any] = {"path": path, "model": model, "stream": load.stream}
-    told |= {"headers": dict(headers), "agents": load.agents}
+    collected: dict[str, Any] = {"path": path, "model": model, "stream": load.stream}
+    collected |= {"headers": dict(headers), "agents": load.agents}
     connections = AGENTS if load.agents else CONNECTIONS
-    asked(place, 4, **told, seconds=20.0, each=3)
-    seen = asked(place, connections, **told, seconds=seconds, patient=True)
+    asked(place, 4, **collected, seconds=20.0, each=3)
+    seen = asked(place, connections, **collected, seconds=seconds, patient=True)
     if seen["count"] < 3 * connections:
-        seen = asked(place, connections, **told, seconds=seconds * LONGER, patient=True)
+        seen = asked(place, connections, **collected, seconds=seconds * LONGER, patient=True)
     return float(seen["per_second"])
 
 

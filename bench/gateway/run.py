@@ -51,12 +51,12 @@ def rows(quick: bool) -> Iterator[Row]:
         tempfile.TemporaryDirectory() as folder,
         upstream() as url,
         bare(url) as floor,
-        ours(Path(folder), url) as mine,
+        ours(Path(folder), url) as own,
     ):
         for way in WAYS:
-            yield from _compared(floor, mine, way, rounds, seconds)
-        yield _paced(floor, mine, rounds)
-        yield Row("memory after all of it", "-", mine.memory(), MEMORY, "MB")
+            yield from _compared(floor, own, way, rounds, seconds)
+        yield _paced(floor, own, rounds)
+        yield Row("memory after all of it", "-", own.memory(), MEMORY, "MB")
 
 
 def _compared(floor: Place, mine: Place, way: Way, rounds: int, seconds: float) -> Iterator[Row]:
@@ -74,8 +74,8 @@ def _compared(floor: Place, mine: Place, way: Way, rounds: int, seconds: float) 
 
 
 def _asked(place: Place, way: Way, seconds: float) -> dict[str, Any]:
-    told = {"path": way.path, "model": way.model, "stream": way.stream, "seconds": seconds}
-    return asked(place, AGENTS if way.agents else CONNECTIONS, **told, agents=way.agents)
+    collected = {"path": way.path, "model": way.model, "stream": way.stream, "seconds": seconds}
+    return asked(place, AGENTS if way.agents else CONNECTIONS, **collected, agents=way.agents)
 
 
 def _paced(floor: Place, mine: Place, rounds: int) -> Row:
@@ -91,7 +91,7 @@ def _paced(floor: Place, mine: Place, rounds: int) -> Row:
 def _cpu(place: Place, way: Way) -> float:
     """Seconds of a core for each event."""
     before = place.cpu()
-    told = {"path": way.path, "model": way.model, "stream": True, "seconds": 60.0}
-    seen = asked(place, TOGETHER, **told, pause=EVENT, each=2)
+    collected = {"path": way.path, "model": way.model, "stream": True, "seconds": 60.0}
+    seen = asked(place, TOGETHER, **collected, pause=EVENT, each=2)
     events: int = seen["count"] * EVENTS
     return (place.cpu() - before) / events

@@ -80,9 +80,9 @@ class Answering(asyncio.Protocol):
             self.held = self.held[end + 4 + length :]
             if b'"stream":true' not in body and b'"stream": true' not in body:
                 self.transport.write(_WHOLE)
-            elif said := _PAUSE.search(body):
+            elif content := _PAUSE.search(body):
                 self.transport.write(_BEGIN)
-                self.next(0, float(said.group(1)))
+                self.next(0, float(content.group(1)))
             else:
                 self.transport.write(_BEGIN)
                 for chunk in _CHUNKS:

@@ -80,17 +80,17 @@ def _bare(name: str) -> str:
 
 
 def _litellm(entry: Entry) -> Said:
-    said: Said = {field: entry[flag] for flag, field in _PLAIN.items() if flag in entry}
+    fields: Said = {field: entry[flag] for flag, field in _PLAIN.items() if flag in entry}
     for flag, (field, words) in _WORDS.items():
         if entry.get(flag) in words and isinstance(entry.get(flag), bool):
-            said[field] = words[entry[flag]]
+            fields[field] = words[entry[flag]]
     levels = entry.get("reasoning_effort_levels")
     if levels:
-        said["reasoning.efforts"] = tuple(each for each in EFFORTS if each in levels)
+        fields["reasoning.efforts"] = tuple(each for each in EFFORTS if each in levels)
     ends = [end.rpartition("/")[2] for end in entry.get("supported_endpoints", ())]
     if ends and "completions" not in ends and "responses" in ends:
-        said["speaks.dialects"] = ("openai-responses",)
-    return said
+        fields["speaks.dialects"] = ("openai-responses",)
+    return fields
 
 
 # -- pi-ai ----------------------------------------------------------------------------------------
@@ -120,22 +120,22 @@ def pi_ai(data: Mapping[str, Mapping[str, Mapping[str, Entry]]]) -> Iterator[Fac
 
 def _pi(entry: Entry) -> Said:
     compat = entry.get("compat") or {}
-    said: Said = {"media.image": "image" in entry.get("input", ())}
+    fields: Said = {"media.image": "image" in entry.get("input", ())}
     if entry.get("maxTokens"):
-        said["limits.output"] = entry["maxTokens"]
+        fields["limits.output"] = entry["maxTokens"]
     if compat.get("supportsTemperature") is False:
-        said["sampling.top_p"] = "never"
+        fields["sampling.top_p"] = "never"
     if compat.get("forceAdaptiveThinking"):
-        said["reasoning.carrier"] = "adaptive"
+        fields["reasoning.carrier"] = "adaptive"
     if compat.get("supportsMidConvoSystemMessages") and entry.get("api") == "anthropic-messages":
-        said["instructions.mid"] = "after-user"
+        fields["instructions.mid"] = "after-user"
     levels = entry.get("thinkingLevelMap") or {}
     if {"low", "medium", "high"} <= levels.keys() and None not in (levels[e] for e in ("high",)):
         words = {"none" if level == "off" else level for level, word in levels.items() if word}
-        said["reasoning.efforts"] = tuple(each for each in EFFORTS if each in words)
+        fields["reasoning.efforts"] = tuple(each for each in EFFORTS if each in words)
     if "off" in levels:
-        said["reasoning.off"] = levels["off"] is not None
-    return said
+        fields["reasoning.off"] = levels["off"] is not None
+    return fields
 
 
 # -- genai-prices ---------------------------------------------------------------------------------

@@ -112,24 +112,24 @@ def is_unknown(fact: Fact) -> bool:
 def summary(facts: list[Fact], lines: list[Line]) -> list[str]:
     """How many of which, and where sources differ among themselves."""
     counts = Counter((line.source, line.field) for line in lines)
-    said = [f"{count:5} {source}  {field}" for (source, field), count in counts.most_common()]
+    items = [f"{count:5} {source}  {field}" for (source, field), count in counts.most_common()]
     split = disagreements(facts)
     return [
         f"{len(facts)} models told, {len(lines)} differences from our rules",
-        *said,
+        *items,
         f"{len(split)} fields of which sources say different things",
     ]
 
 
 def disagreements(facts: Iterable[Fact]) -> list[tuple[str, str, str]]:
     """Provider, model and field of what two sources tell differently."""
-    told: dict[tuple[str, str, str], dict[str, Any]] = defaultdict(dict)
+    result: dict[tuple[str, str, str], dict[str, Any]] = defaultdict(dict)
     for fact in facts:
         for field, value in fact.said.items():
-            told[fact.provider, name_parts(fact.model).name, field].setdefault(fact.source, value)
+            result[fact.provider, name_parts(fact.model).name, field].setdefault(fact.source, value)
     return [
         which
-        for which, by in told.items()
+        for which, by in result.items()
         if any(value != next(iter(by.values())) for value in by.values())
     ]
 

@@ -175,8 +175,8 @@ def test_modes_are_pass_by_default_and_off_removes_what_the_client_said() -> Non
     body = il.convert(chat(), "openai-chat", "anthropic", model="claude-sonnet-4-6").wire
     assert marks(body) == 0
     marked = sent(chat(), CLAUDE["anthropic"]).wire
-    kept = il.convert(marked, "anthropic", "bedrock", model=CLAUDE["bedrock"])
-    assert marks(kept.wire) == 4
+    stored = il.convert(marked, "anthropic", "bedrock", model=CLAUDE["bedrock"])
+    assert marks(stored.wire) == 4
     off = il.convert(marked, "anthropic", "bedrock", model=CLAUDE["bedrock"], caching="off")
     assert marks(off.wire) == 0
     assert [entry.code for entry in off.report.notes].count("cache_off") == 4
@@ -307,12 +307,12 @@ def test_a_mark_for_the_whole_request_counts_as_one_of_four() -> None:
 def test_a_clients_own_marks_last_as_long_as_it_asks(model: str, caching: Caching) -> None:
     part = {"type": "text", "text": LONG, "prompt_cache_breakpoint": {"mode": "explicit"}}
     messages = [{"role": "system", "content": [part]}, {"role": "user", "content": "Hello"}]
-    for said, ttl in (
+    for content, ttl in (
         ({"prompt_cache_options": {"mode": "explicit", "ttl": "12h"}}, "1h"),
         ({"prompt_cache_options": {"mode": "explicit", "ttl": "30m"}}, "1h"),
         ({"prompt_cache_retention": "in_memory"}, None),
     ):
-        written = sent({"model": "m", "messages": messages, **said}, model, caching)
+        written = sent({"model": "m", "messages": messages, **content}, model, caching)
         found = re.findall(r'"ttl": "(\w+)"', json.dumps(written.wire))
         assert (marks(written.wire), found) == (1, [] if ttl is None else [ttl])
         assert codes(written).count("cache_lifetime") == 1

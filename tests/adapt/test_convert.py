@@ -48,16 +48,16 @@ def test_every_dialect_can_be_reached_from_every_other_without_knowing_it(target
         second = il.convert(first.wire, source=target, target=other, model="m")
         reader = il.dialect(other)
         request = reader.read_request(second.wire, second.model)
-        said = " ".join(message.text for message in request.messages)
-        assert "What is the weather?" in said
+        text = " ".join(message.text for message in request.messages)
+        assert "What is the weather?" in text
         names = [call.name for message in request.messages for call in message.tool_calls]
         assert names == ["look"]
 
 
 def test_bytes_text_and_parsed_json_are_the_same_input() -> None:
     data = il.convert(CHAT, "openai-chat", "openai-chat").json()
-    for given in (data, data.decode(), CHAT):
-        assert il.convert(given, "openai-chat", "gemini", model="gemini-2.5-flash").wire == (
+    for value in (data, data.decode(), CHAT):
+        assert il.convert(value, "openai-chat", "gemini", model="gemini-2.5-flash").wire == (
             il.convert(CHAT, "openai-chat", "gemini", model="gemini-2.5-flash").wire
         )
 
@@ -244,8 +244,8 @@ def test_a_call_whose_arguments_are_no_json_says_something_else(target: str) -> 
 @pytest.mark.parametrize("source", ["ollama", "canonical"])
 def test_a_model_may_be_named_with_its_provider(source: str, dialect: str, model: str) -> None:
     wire = {"model": "m", "messages": [{"role": "user", "content": "Hello"}], "stream": False}
-    given = il.dumps(il.dialect("ollama").read_request(wire)) if source == "canonical" else wire
-    written = il.convert(given, source, dialect, model=model)
+    value = il.dumps(il.dialect("ollama").read_request(wire)) if source == "canonical" else wire
+    written = il.convert(value, source, dialect, model=model)
     assert written.model == model.removeprefix(f"{model.partition(':')[0]}:") or "nobody" in model
 
 

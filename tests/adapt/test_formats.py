@@ -29,7 +29,7 @@ CALLS: list[il.Message] = [
 
 @pytest.mark.parametrize("target", il.dialects())
 @pytest.mark.parametrize("source", list(VIEWS))
-def test_a_view_is_said_in_every_dialect(source: str, target: str) -> None:
+def test_a_view_is_written_in_every_dialect(source: str, target: str) -> None:
     wire = VIEWS[source].write(CALLS).wire
     written = il.convert(wire, source, target, model="m")
     back = il.dialect(target).read_request(written.wire, model=written.model)
@@ -40,7 +40,7 @@ def test_a_view_is_said_in_every_dialect(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", list(VIEWS))
-def test_every_dialect_is_said_as_a_view(target: str) -> None:
+def test_every_dialect_is_written_as_a_view(target: str) -> None:
     for source in il.dialects():
         wire = il.dialect(source).write_request(il.Request(tuple(CALLS), "m")).wire
         written = il.convert(wire, source, target, model="m")
@@ -49,7 +49,7 @@ def test_every_dialect_is_said_as_a_view(target: str) -> None:
         assert written.json()
 
 
-def test_views_are_said_as_views_and_in_the_canonical_form() -> None:
+def test_views_are_written_as_views_and_in_the_canonical_form() -> None:
     flat = VIEWS["flat"].write(CALLS).wire
     parts = il.convert(flat, "flat", "parts").wire
     assert parts[1] == {

@@ -52,12 +52,12 @@ def test_hosts_of_open_models_have_their_own_rules() -> None:
     cerebras = il.convert(body, to="cerebras", model="gpt-oss-120b")
     assert not {"logit_bias", "presence_penalty"} & cerebras.wire.keys()
     assert cerebras.report.losses
-    told = il.convert({**body, "min_tokens": 3}, "cerebras", "cerebras", model="gpt-oss-120b")
-    assert told.wire["min_tokens"] == 3
+    result = il.convert({**body, "min_tokens": 3}, "cerebras", "cerebras", model="gpt-oss-120b")
+    assert result.wire["min_tokens"] == 3
     assert il.convert(body, to="together").wire["max_tokens"] == 9
     assert "tools" not in il.convert(body, to="perplexity", model="sonar").wire
-    told = [{"role": "developer", "content": "Be brief."}, *BODY["messages"]]
-    wire = il.convert({**BODY, "messages": told}, to="fireworks").wire
+    result = [{"role": "developer", "content": "Be brief."}, *BODY["messages"]]
+    wire = il.convert({**BODY, "messages": result}, to="fireworks").wire
     assert wire["messages"][0]["role"] == "system"
 
 

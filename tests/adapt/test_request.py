@@ -47,19 +47,19 @@ def test_each_host_has_its_own_words_for_the_same_numbers() -> None:
         "deepseek:deepseek-chat": {"max_tokens": 5},
         "ollama:x": {"max_tokens": 5, "seed": 7},
     }
-    for model, said in words.items():
+    for model, content in words.items():
         written = written_for(ASKED, target(model), stream=False)
         wire = written.wire
         rest = {key: wire[key] for key in wire.keys() - {"model", "messages", "stream"}}
-        assert rest == said, model
-        assert ("$.options.user" in places(written)) is ("u-1" not in said.values()), model
-        assert ("$.options.seed" in places(written)) is (7 not in said.values()), model
+        assert rest == content, model
+        assert ("$.options.user" in places(written)) is ("u-1" not in content.values()), model
+        assert ("$.options.seed" in places(written)) is (7 not in content.values()), model
 
 
 def test_a_remembered_word_gives_way_to_the_one_that_a_host_insists_on() -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
-    for said in ({"max_completion_tokens": 9}, {"max_tokens": 9, "max_completion_tokens": 9}):
-        read = il.dialect(CHAT).read_request({**body, **said})
+    for content in ({"max_completion_tokens": 9}, {"max_tokens": 9, "max_completion_tokens": 9}):
+        read = il.dialect(CHAT).read_request({**body, **content})
         written = written_for(read, target("acme:m", own=ACME), stream=False)
         assert written.wire["max_tokens"] == 9
         assert "max_completion_tokens" not in written.wire

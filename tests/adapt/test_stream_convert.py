@@ -76,8 +76,8 @@ def test_chunks_may_be_cut_anywhere_and_waited_for(source: str, target: str) -> 
 def test_any_answer_cut_anywhere_gives_the_same_bytes(
     response: il.Response, source: str, target: str, data: st.DataObject
 ) -> None:
-    told = il.retell(response, source).value
-    frames = streams.write(il.dialect(source), il.unfold(told))
+    result = il.retell(response, source).value
+    frames = streams.write(il.dialect(source), il.unfold(result))
     wire = b"".join(map(encoder(source), frames))
     at = data.draw(st.integers(0, len(wire)))
     pieces = il.stream_convert([wire[:at], b"", wire[at:]], source, target)
@@ -230,12 +230,12 @@ def test_the_report_is_that_of_the_whole_answer(source: str, target: str) -> Non
     found = il.stream_convert([data], source, target)
     assert b"".join(found)
     whole = il.fold(events_of(source, data))
-    told = il.retell(whole, target, source=source)
-    written = il.dialect(target).write_response(told.value, told.recorder)
-    said, lost = (
+    result = il.retell(whole, target, source=source)
+    written = il.dialect(target).write_response(result.value, result.recorder)
+    content, lost = (
         sorted((x.kind, x.path) for x in r) for r in (found.report.entries, written.report.entries)
     )
-    assert said == lost
+    assert content == lost
 
 
 def test_what_comes_after_its_block_is_lost_only_where_blocks_are_closed() -> None:

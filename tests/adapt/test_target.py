@@ -37,11 +37,11 @@ def test_conversions_clients_and_sessions_say_the_same(model: str, asked: dict[s
     provider = model.partition(":")[0]
     targets = Targets(environ={}, keys={provider: "k"}, profiles=())
     target = targets.find(model)
-    spoken = target.dialect.name
+    dialect = target.dialect.name
     request = il.dialect("openai-chat").read_request(asked)
     client = written_for(request, target, None, "canonical")
-    session = Adapter(model, spoken).to_wire(request.messages, options=request.options)
-    converted = il.convert(il.dumps(request), "canonical", spoken, model=model)
+    session = Adapter(model, dialect).to_wire(request.messages, options=request.options)
+    converted = il.convert(il.dumps(request), "canonical", dialect, model=model)
     assert client.wire == session.wire == converted.wire
     assert client.report == session.report == converted.report
 
@@ -50,8 +50,8 @@ def test_conversions_clients_and_sessions_say_the_same(model: str, asked: dict[s
 def test_a_provider_is_no_host_of_other_dialects_than_chat(dialect: str) -> None:
     asked = {"model": "m", "max_tokens": 9, "messages": CHAT["messages"]}
     for provider in ("openai", "mistral", "deepseek", "xai"):
-        said = il.convert(asked, "anthropic", dialect, model=f"{provider}:m")
-        assert said.model in (None, "m")
+        result = il.convert(asked, "anthropic", dialect, model=f"{provider}:m")
+        assert result.model in (None, "m")
 
 
 def test_a_bare_name_is_one_of_the_dialects_own_provider() -> None:
@@ -63,9 +63,9 @@ def test_a_bare_name_is_one_of_the_dialects_own_provider() -> None:
 
 
 def test_without_a_profile_nothing_is_fitted() -> None:
-    said = il.convert(CHAT, "openai-chat", "anthropic", model="claude-opus-4-6", profile=False)
-    assert said.wire["output_config"] == {"effort": "xhigh"}
-    assert not [loss for loss in said.report.entries if loss.rule]
+    result = il.convert(CHAT, "openai-chat", "anthropic", model="claude-opus-4-6", profile=False)
+    assert result.wire["output_config"] == {"effort": "xhigh"}
+    assert not [loss for loss in result.report.entries if loss.rule]
 
 
 def test_the_way_home_is_never_fitted() -> None:
@@ -79,15 +79,15 @@ def test_instructions_can_be_put_in_front() -> None:
     later = [*CHAT["messages"], {"role": "system", "content": "be brief"}, CHAT["messages"][0]]
     for target in ("anthropic", "gemini", "openai-chat"):
         body = {"messages": later, "max_tokens": 9}
-        said = il.convert(body, "openai-chat", target, instructions="hoist")
-        request = il.dialect(target).read_request(said.wire)
+        result = il.convert(body, "openai-chat", target, instructions="hoist")
+        request = il.dialect(target).read_request(result.wire)
         assert [each.role.value for each in request.messages][:2] == ["system", "user"]
-        assert [loss.kind for loss in said.report.entries if loss.path != "$.model"] == ["moved"]
+        assert [loss.kind for loss in result.report.entries if loss.path != "$.model"] == ["moved"]
 
 
 def test_a_plan_of_messages_tells_of_messages_only() -> None:
-    said = [il.Message.user("hi"), il.Message.assistant("ho")]
-    assert not il.plan(said, "anthropic", "claude-opus-4-8")
-    later = [*said, il.Message.system("be brief")]
+    items = [il.Message.user("hi"), il.Message.assistant("ho")]
+    assert not il.plan(items, "anthropic", "claude-opus-4-8")
+    later = [*items, il.Message.system("be brief")]
     (loss,) = il.plan(later, "anthropic", "claude-opus-4-7")
     assert loss.rule == "claude-mid-system-no"

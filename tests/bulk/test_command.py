@@ -34,8 +34,8 @@ def test_losses_are_told_by_kind_and_bad_rows_by_their_file(tmp_path: Path) -> N
     assert "dropped: 3" in done.stderr
     assert "3 x warning: $.seed: seed dropped" in done.stderr
     assert str(tmp_path / "o.parquet.bad.jsonl") in done.stderr
-    told = json.loads(report.read_bytes())
-    assert (told["rows"], told["bad"], told["losses"]) == (4, 1, {"dropped": 3})
+    parsed = json.loads(report.read_bytes())
+    assert (parsed["rows"], parsed["bad"], parsed["losses"]) == (4, 1, {"dropped": 3})
 
 
 def test_folders_go_to_a_folder_of_the_kind_that_is_asked_for(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_folders_go_to_a_folder_of_the_kind_that_is_asked_for(tmp_path: Path) ->
     assert strict.exit_code == 3
 
 
-def test_wrong_usage_of_many_files_is_told(chat: Path, tmp_path: Path) -> None:
+def test_wrong_usage_of_many_files_is_reported(chat: Path, tmp_path: Path) -> None:
     into_one = run("convert", chat, f"{chat}.gz", "-t", "gemini", "-o", tmp_path / "o.json")
     assert into_one.exit_code == 1  # one of them is missing
     (tmp_path / "b.jsonl").write_bytes(chat.read_bytes())

@@ -38,7 +38,7 @@ def test_a_format_may_be_found_out_row_by_row(tmp_path: Path) -> None:
     assert (summary.rows, summary.bad) == (2, 0)
 
 
-def test_sessions_and_transcripts_are_said_as_requests(tmp_path: Path) -> None:
+def test_sessions_and_transcripts_are_written_as_requests(tmp_path: Path) -> None:
     from tests.transcripts.made import session
 
     with il.open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:

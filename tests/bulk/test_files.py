@@ -22,13 +22,13 @@ def test_folders_and_patterns_are_read_and_a_folder_is_written(tmp_path: Path) -
     (tmp_path / "in" / "note.txt").write_text("no rows")
     (tmp_path / "in" / "_own.jsonl").write_text("nothing of ours")
     output = tmp_path / "in" / "out"
-    told = {"suffix": ".jsonl.zst", "part": SMALL}
-    summary = convert_files([str(tmp_path / "in")], output, TO_ANTHROPIC, **told)  # type: ignore[arg-type]
+    collected = {"suffix": ".jsonl.zst", "part": SMALL}
+    summary = convert_files([str(tmp_path / "in")], output, TO_ANTHROPIC, **collected)  # type: ignore[arg-type]
     assert (summary.files, summary.rows, summary.bad) == (2, 40, 0)
     made = sorted(output.rglob("*.jsonl.zst"))
     assert len(made) > 4
     assert [wire for path in made for wire in wires(path)] == [*expected(20), *expected(20)]
-    again = convert_files([str(tmp_path / "in")], output, TO_ANTHROPIC, **told)  # type: ignore[arg-type]
+    again = convert_files([str(tmp_path / "in")], output, TO_ANTHROPIC, **collected)  # type: ignore[arg-type]
     assert again == summary
     pattern = str(tmp_path / "in" / "**" / "[a-z]*.jsonl")
     one = convert_files([pattern], tmp_path / "b.jsonl", TO_ANTHROPIC)

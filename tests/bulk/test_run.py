@@ -57,9 +57,11 @@ def test_every_kind_of_file_is_read_and_written(chat: Path, tmp_path: Path) -> N
 def test_losses_are_a_column_and_counted_by_kind(chat: Path, tmp_path: Path) -> None:
     summary = convert_files([chat], tmp_path / "a.parquet", TO_ANTHROPIC, part=SMALL)
     rows = pq.read_table(tmp_path / "a.parquet").to_pylist()
-    told = il.convert(body(3), "openai-chat", "anthropic")
-    assert json.loads(rows[3]["wire"]) == told.wire
-    assert [loss["reason"] for loss in rows[3]["losses"]] == [x.reason for x in told.report.entries]
+    result = il.convert(body(3), "openai-chat", "anthropic")
+    assert json.loads(rows[3]["wire"]) == result.wire
+    assert [loss["reason"] for loss in rows[3]["losses"]] == [
+        x.reason for x in result.report.entries
+    ]
     assert summary.losses["dropped"] == 40  # the seed
     assert next(iter(summary.tally.values())) == 40
     assert sum(summary.tally.values()) == sum(summary.losses.values())
@@ -90,13 +92,13 @@ def test_a_run_killed_ten_times_ends_with_the_bytes_of_one_that_was_not(
 ) -> None:
     chat.write_bytes(lines(20) + b"{broken\n" + lines(120))
     whole = tmp_path / f"whole{suffix}"
-    told = convert_files([chat], whole, TO_ANTHROPIC, jobs=1, part=SMALL)
+    result = convert_files([chat], whole, TO_ANTHROPIC, jobs=1, part=SMALL)
     output = tmp_path / f"out{suffix}"
     for _ in range(10):
         killed(chat, output, 1, after=2)
     summary = convert_files([chat], output, TO_ANTHROPIC, jobs=1, part=SMALL)
     assert output.read_bytes() == whole.read_bytes()
-    assert (summary.rows, summary.bad, summary.losses) == (141, 1, told.losses)
+    assert (summary.rows, summary.bad, summary.losses) == (141, 1, result.losses)
     bad = tmp_path / f"out{suffix}.bad.jsonl"
     assert bad.read_bytes() == (tmp_path / f"whole{suffix}.bad.jsonl").read_bytes()
 

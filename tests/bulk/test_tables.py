@@ -30,8 +30,8 @@ def test_a_bad_row_of_a_table_does_not_take_others_with_it(tmp_path: Path) -> No
     [bad] = wires(tmp_path / "o.jsonl.bad.jsonl")
     assert bad["line"] == 3
     assert "poem" in bad["reason"]
-    said = [wire["messages"][0]["content"] for wire in wires(tmp_path / "o.jsonl")]
-    assert said == ["0", "1", "3", "4"]
+    items = [wire["messages"][0]["content"] for wire in wires(tmp_path / "o.jsonl")]
+    assert items == ["0", "1", "3", "4"]
 
 
 def test_rows_of_other_tables_are_bodies_without_their_padding(tmp_path: Path) -> None:
@@ -39,6 +39,6 @@ def test_rows_of_other_tables_are_bodies_without_their_padding(tmp_path: Path) -
     plain = [{**row, "messages": row["messages"][:2]} for row in rows]
     pq.write_table(pa.Table.from_pylist(plain), tmp_path / "a.parquet")
     convert_files([tmp_path / "a.parquet"], tmp_path / "o.jsonl", Job("anthropic", "openai-chat"))
-    told = [il.convert(each, "openai-chat", "anthropic").wire for each in plain]
+    result = [il.convert(each, "openai-chat", "anthropic").wire for each in plain]
     found = wires(tmp_path / "o.jsonl")
-    assert [wire["messages"] for wire in found] == [wire["messages"] for wire in told]
+    assert [wire["messages"] for wire in found] == [wire["messages"] for wire in result]

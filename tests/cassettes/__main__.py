@@ -22,14 +22,14 @@ from tests.cassettes.record import record_generated
 
 
 def main(arguments: list[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    if given.command == "record":
+    options = _parser().parse_args(arguments)
+    if options.command == "record":
         try:
-            return _record(given)
+            return _record(options)
         except il.InterlinguaError as error:
             print(error, file=sys.stderr)
             return 1
-    if given.command == "golden":
+    if options.command == "golden":
         for tape in cassette.committed():
             print(golden.save(tape).relative_to(golden.FOLDER))
         return 0

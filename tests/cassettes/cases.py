@@ -173,8 +173,8 @@ def exchange(dialect: str, case: Case, is_stream: bool) -> Exchange:
         path += "?alt=sse"
     id = f"{dialect}.{case.name}{'.stream' if is_stream else ''}"
     if is_stream:
-        said = home.frames(dialect, frames(dialect, case))
-        return Exchange(id, dialect, path, body, frames=tuple(said))
+        content = home.frames(dialect, frames(dialect, case))
+        return Exchange(id, dialect, path, body, frames=tuple(content))
     status = case.error.status if case.error is not None and case.error.status else 200
     answer = il.dialect(dialect).write_response(response(dialect, case)).json()
     return Exchange(id, dialect, path, body, status, home.response(dialect, answer))
@@ -217,8 +217,8 @@ def _events(dialect: str, case: Case) -> list[Event]:
     if case.error is None:
         return il.unfold(response(dialect, case))
     begun = Case(case.name, case.messages, case.partial)
-    said = [event for event in il.unfold(response(dialect, begun)) if _is_begin(event)]
-    return [*said, StreamError(case.error)]
+    items = [event for event in il.unfold(response(dialect, begun)) if _is_begin(event)]
+    return [*items, StreamError(case.error)]
 
 
 def _is_begin(event: Event) -> bool:

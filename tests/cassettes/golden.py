@@ -104,17 +104,17 @@ def _writing(tape: Cassette, taped: Taped, golden: Said) -> list[tuple[str, str 
     """From the golden file alone: what was stored is enough to say it again."""
     exact = tape.source == "generated"
     asked = home.write_request(tape.dialect, il.loads(golden.request, il.Request))
-    told = [("written request", _compare(taped.asked, asked, exact))]
+    collected = [("written request", _compare(taped.asked, asked, exact))]
     if not golden.events:
         value = il.loads(golden.response, il.Response)
         again = home.write_response(tape.dialect, value)
-        return [*told, ("written response", _compare(taped.answered, again, exact))]
+        return [*collected, ("written response", _compare(taped.answered, again, exact))]
     events = il.loads(golden.events, list[Event])
     again_frames = home.write_frames(tape.dialect, events)
     if not exact:
-        return [*told, ("written stream", _compare_frames(frames(tape, taped), again_frames))]
+        return [*collected, ("written stream", _compare_frames(frames(tape, taped), again_frames))]
     again = b"".join(framed(again_frames, taped.route.framing or traits_of(tape.dialect).framing))
-    return [*told, ("written stream", first_difference(taped.answered, again))]
+    return [*collected, ("written stream", first_difference(taped.answered, again))]
 
 
 def _compare_frames(wire: list[il.Frame], again: list[il.Frame]) -> str | None:

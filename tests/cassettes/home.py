@@ -43,5 +43,5 @@ def read_frames(dialect: str, said: Iterable[il.Frame]) -> list[Event]:
 
 def write_frames(dialect: str, events: Iterable[Event]) -> list[il.Frame]:
     writer = il.dialect(dialect).stream_writer()
-    told = [frame for event in events for frame in writer.feed(event)]
-    return [*told, *writer.close()]
+    emitted = [frame for event in events for frame in writer.feed(event)]
+    return [*emitted, *writer.close()]

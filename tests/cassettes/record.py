@@ -84,10 +84,10 @@ async def _tape(
     is_aws = (
         traits_of(asked.dialect).framing == "aws" and asked.is_stream and response.status == 200
     )
-    kept = scrubber.chunks(chunks, is_aws)
+    stored = scrubber.chunks(chunks, is_aws)
     is_stream = asked.is_stream and response.status == 200
     if is_stream:
-        _refuse_secrets_in_pieces(asked, kept, scrubber)
+        _refuse_secrets_in_pieces(asked, stored, scrubber)
     request = scrubber.body(asked.request or b"")
     received = [(name.lower(), value) for name, value in response.headers.items()]
     return Taped(
@@ -97,8 +97,8 @@ async def _tape(
         request=spell(request),
         status=response.status,
         headers=dict(scrubber.response_headers(received)),
-        response=None if is_stream else spell(b"".join(kept)),
-        chunks=[spell(chunk, is_aws) for chunk in kept] if is_stream else None,
+        response=None if is_stream else spell(b"".join(stored)),
+        chunks=[spell(chunk, is_aws) for chunk in stored] if is_stream else None,
         method=asked.method,
     )
 

@@ -124,12 +124,12 @@ class Scrubber:
         """A path with its query, whose parameters are masked unless they are known."""
         path, mark, query = path.partition("?")
         pairs = parse_qsl(query, keep_blank_values=True)
-        kept = [
+        remaining = [
             f"{quote(name)}={quote(value) if name in QUERY else MASK}"
             for name, value in pairs
             if name not in AUTH_HEADERS
         ]
-        return self.text(path) + mark + "&".join(kept)
+        return self.text(path) + mark + "&".join(remaining)
 
     def leaks(self, text: str) -> list[str]:
         """The kinds of secrets that are in a text."""

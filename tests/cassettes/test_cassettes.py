@@ -26,8 +26,8 @@ def test_recording_again_gives_what_is_committed(dialect: str) -> None:
     tapes = record_generated(dialect)
     assert len(tapes) >= 4
     for tape in tapes:
-        kept = (cassette.FOLDER / tape.place).read_bytes()
-        assert cassette.to_bytes(tape) == kept, "run python -m tests.cassettes record"
+        remaining = (cassette.FOLDER / tape.place).read_bytes()
+        assert cassette.to_bytes(tape) == remaining, "run python -m tests.cassettes record"
 
 
 @pytest.mark.requirement("S002-111")

@@ -49,16 +49,18 @@ def test_every_dialect_has_each_case_whole_and_streamed(dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", il.dialects())
 def test_the_cases_say_what_their_names_promise(dialect: str) -> None:
-    said = {case.name: golden.load(generated(dialect, case.name)) for case in cases.cases(dialect)}
-    tools = said["tools"]["tools"]
+    fields = {
+        case.name: golden.load(generated(dialect, case.name)) for case in cases.cases(dialect)
+    }
+    tools = fields["tools"]["tools"]
     assert b'"tool_result"' in tools.request
     assert tools.response.count(b'"type":"tool_use"') == 2
-    assert b'"image"' in said["image"]["image"].request
-    assert b'"error":{"kind":' in said["error"]["error"].response
-    assert b'"error":{"kind":' in said["error"]["error.stream"].response
-    if "thinking" in said:
+    assert b'"image"' in fields["image"]["image"].request
+    assert b'"error":{"kind":' in fields["error"]["error"].response
+    assert b'"error":{"kind":' in fields["error"]["error.stream"].response
+    if "thinking" in fields:
         is_signed = dialect not in ("ollama", "cohere")
-        for each in said["thinking"].values():
+        for each in fields["thinking"].values():
             assert (b'"signature":' in each.request) is is_signed
             assert (b'"signature":' in each.response) is is_signed
 
@@ -111,9 +113,9 @@ def test_a_stream_of_others_is_compared_frame_by_frame() -> None:
 
 
 def test_a_difference_says_the_byte_and_the_pointer() -> None:
-    said = golden.first_difference(b'{"a":[1,2]}', b'{"a":[1,3]}')
-    assert said is not None
-    assert said.startswith("byte 8 (/a/1: 2 / 3): expected ")
+    content = golden.first_difference(b'{"a":[1,2]}', b'{"a":[1,3]}')
+    assert content is not None
+    assert content.startswith("byte 8 (/a/1: 2 / 3): expected ")
     assert golden.first_difference(b"same", b"same") is None
     assert "order of keys" in (golden.first_difference(b'{"a":1,"b":2}', b'{"b":2,"a":1}') or "")
     assert "byte 4" in (golden.first_difference(b"data", b"data: 1") or "")

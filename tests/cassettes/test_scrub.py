@@ -79,9 +79,9 @@ def test_a_thousand_canaries_in_every_place_leave_nothing_behind() -> None:
         }
         for place, body in places.items():
             assert scrubber.leaks(body.decode()), (kind, place, "was not seen")
-            kept = scrubber.body(body).decode()
-            assert part not in kept, (kind, place)
-            assert scrubber.leaks(kept) == [], (kind, place)
+            stored = scrubber.body(body).decode()
+            assert part not in stored, (kind, place)
+            assert scrubber.leaks(stored) == [], (kind, place)
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_what_is_called_a_secret_is_one(name: str, depth: int) -> None:
     for _ in range(depth):
         text = encode({"arguments": text}).decode()
     assert Scrubber().leaks(text) == ["a value under a secret's name"]
-    kept = Scrubber().text(text)
-    assert "hunter" not in kept
-    assert "kept" in kept
-    assert Scrubber().leaks(kept) == []
+    stored = Scrubber().text(text)
+    assert "hunter" not in stored
+    assert "kept" in stored
+    assert Scrubber().leaks(stored) == []
 
 
 @pytest.mark.parametrize(
@@ -161,9 +161,9 @@ def test_the_secret_of_a_recording_goes_however_it_is_spelled(
     spelled: Callable[[str], str],
 ) -> None:
     secret = 'no pattern/knows "this" one'
-    kept = Scrubber([secret]).text(f"before {spelled(secret)} after")
-    assert MASK in kept
-    assert "pattern" not in kept
+    stored = Scrubber([secret]).text(f"before {spelled(secret)} after")
+    assert MASK in stored
+    assert "pattern" not in stored
     packed = base64.b64encode(secret.encode()).decode()
     assert Scrubber([secret]).text(packed) == MASK
 
@@ -178,8 +178,8 @@ def test_a_secret_across_two_chunks_is_found() -> None:
 def test_a_secret_inside_a_frame_with_checksums_leaves_a_frame_that_is_sound() -> None:
     secret = "no-pattern-knows-this-one"
     chunk = aws.encode(il.Frame("contentBlockDelta", encode({"delta": {"text": secret}}).decode()))
-    (kept,) = Scrubber([secret]).chunks([chunk], is_aws=True)
-    (frame,) = aws.Decoder().feed(kept)
+    (stored,) = Scrubber([secret]).chunks([chunk], is_aws=True)
+    (frame,) = aws.Decoder().feed(stored)
     assert frame.data == '{"delta":{"text":"[scrubbed]"}}'
 
 
@@ -221,7 +221,7 @@ def test_a_key_that_is_told_everywhere_is_nowhere_on_the_cassette(dialect: str) 
     assert audit.secrets(tape) == []
 
 
-def test_a_secret_that_is_told_in_pieces_stops_the_recording() -> None:
+def test_a_secret_that_is_written_in_pieces_stops_the_recording() -> None:
     key = "Grüße, 世界"  # which the stream says in several deltas
     exchange = cases.exchanges("anthropic")[1]
     with (

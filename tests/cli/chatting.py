@@ -44,8 +44,8 @@ def chat(
     home.mkdir(parents=True, exist_ok=True)
     words = ["chat", *map(str, arguments)]
     done = forks().run(words, variables(home, **more), str(home), piped.encode(), 60)
-    said, wrong = done.stdout.decode(), done.stderr.decode()
-    return subprocess.CompletedProcess(words, done.returncode, said, wrong)
+    content, wrong = done.stdout.decode(), done.stderr.decode()
+    return subprocess.CompletedProcess(words, done.returncode, content, wrong)
 
 
 class Terminal:
@@ -94,8 +94,8 @@ class Terminal:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             code = self._place / "code"
-            if code.exists() and (told := code.read_text().strip()):
-                return int(told)
+            if code.exists() and (result := code.read_text().strip()):
+                return int(result)
             time.sleep(0.1)
         raise AssertionError(f"the chat has not ended:\n{self.screen()}")
 

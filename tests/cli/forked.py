@@ -85,8 +85,8 @@ class Forks:
             finally:
                 os.close(reading)
             # A command that does not read what it is given may have ended by now.
-            with suppress(BrokenPipeError), os.fdopen(writing, "wb") as given:
-                given.write(piped)
+            with suppress(BrokenPipeError), os.fdopen(writing, "wb") as value:
+                value.write(piped)
             code = self.ended(seconds)
             for file in (out, err):
                 file.seek(0)
@@ -163,8 +163,8 @@ def _shell_fork(listening: socket.socket) -> dict[str, Any]:
 def _next_fork(orders: socket.socket) -> dict[str, Any]:
     """Waits for orders and answers with exit codes; returns only in the forks, ready to run."""
     while True:
-        told, streams, _, _ = socket.recv_fds(orders, _MOST, 3)
-        if not told:
+        result, streams, _, _ = socket.recv_fds(orders, _MOST, 3)
+        if not result:
             os._exit(0)  # whoever gave the orders is gone
         child = os.fork()
         if child:
@@ -177,7 +177,7 @@ def _next_fork(orders: socket.socket) -> dict[str, Any]:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)
-        order: dict[str, Any] = json.loads(told)
+        order: dict[str, Any] = json.loads(result)
         return order
 
 
@@ -196,8 +196,8 @@ def _load() -> None:
 
 def _main() -> None:
     _load()
-    told = socket.socket(fileno=int(sys.argv[-1]))
-    order = _shell_fork(told) if "--shell" in sys.argv else _next_fork(told)
+    result = socket.socket(fileno=int(sys.argv[-1]))
+    order = _shell_fork(result) if "--shell" in sys.argv else _next_fork(result)
     os.environ.clear()
     os.environ.update(order["env"])
     os.chdir(order["folder"])

@@ -65,9 +65,9 @@ def test_the_list_can_be_narrowed(agents_home: Path, options: tuple[str, ...]) -
 
 def test_what_was_seen_of_a_file_is_kept_until_it_changes(agents_home: Path) -> None:
     before = told("transcripts", "list", "--home", agents_home)
-    kept = list((config.cache_folder() / "transcripts").iterdir())
-    assert len(kept) == 2
-    for each in kept:
+    stored = list((config.cache_folder() / "transcripts").iterdir())
+    assert len(stored) == 2
+    for each in stored:
         each.write_bytes(each.read_bytes().replace(b'"messages":8', b'"messages":80'))
     assert [row["messages"] for row in told("transcripts", "list", "--home", agents_home)] == [
         2,
@@ -151,7 +151,7 @@ def test_an_id_that_several_sessions_have_is_an_error_that_names_them(tmp_path: 
     assert told("transcripts", "show", "pi:9b4d", "--home", tmp_path)["format"] == "pi"
 
 
-def test_what_is_not_there_is_said_in_one_line(agents_home: Path) -> None:
+def test_what_is_missing_is_reported_in_one_line(agents_home: Path) -> None:
     result = run("transcripts", "show", "zzz", "--home", agents_home)
     assert (result.exit_code, result.stdout) == (1, "")
     assert "no session with this id" in result.stderr
@@ -188,8 +188,8 @@ def test_odd_values_stop_neither_the_list_nor_a_search(tmp_path: Path, odd: obje
     chats = tmp_path / ".gemini" / "tmp" / "mill" / "chats"
     chats.mkdir(parents=True)
     about = {"sessionId": odd, "projectHash": "0", "startTime": "2026-03-01T12:00:00Z"}
-    said = {"id": odd, "type": "user", "timestamp": odd, "content": [{"text": FLOUR}]}
-    lines = "".join(json.dumps(each) + "\n" for each in (about, said))
+    fields = {"id": odd, "type": "user", "timestamp": odd, "content": [{"text": FLOUR}]}
+    lines = "".join(json.dumps(each) + "\n" for each in (about, fields))
     (chats / "session-2026-03-01T12-00-x.jsonl").write_text(lines)
     (chats.parent / "other.jsonl").write_text(lines)
     rollout = tmp_path / ".codex" / "sessions" / "rollout-x.jsonl"
@@ -234,8 +234,8 @@ KEY = "sk-ant-api03-" + "Ab3" * 31 + "-Zz9AAAA"
 
 
 def test_keys_are_taken_out_on_the_way(tmp_path: Path) -> None:
-    said = Message.user(f"My key is {KEY}, and the code word is kangaroo.")
-    path = settled(other().replace(messages=(said,), branches=()), "codex", tmp_path / "agents")
+    content = Message.user(f"My key is {KEY}, and the code word is kangaroo.")
+    path = settled(other().replace(messages=(content,), branches=()), "codex", tmp_path / "agents")
     for target in ("codex", "claude-code", "sharegpt"):
         how = ("--to", target, "--redact", "--pattern", "animal=kangaroo")
         result = run("transcripts", "convert", path, *how)

@@ -46,8 +46,8 @@ def test_a_fresh_machine_talks_to_it_in_three_dialects_of_one_session(
         assert done.stdout.strip()
     (row,) = store.sessions()
     answers = [m for m in store.messages(row.id) if m.role is il.Role.ASSISTANT]
-    spoken = [m.metadata.protocol for m in answers]
-    assert spoken == ["openai-chat", "openai-responses", "anthropic"]
+    dialect_name = [m.metadata.protocol for m in answers]
+    assert dialect_name == ["openai-chat", "openai-responses", "anthropic"]
     assert {m.metadata.model for m in answers} == {MODEL}
     assert all(m.metadata.usage and m.metadata.usage.output_tokens for m in answers)
 

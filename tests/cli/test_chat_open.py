@@ -24,19 +24,19 @@ def test_a_chat_waits_for_the_turn_of_another_program_and_leaves_its_answer_alon
     tmp_path: Path,
 ) -> None:
     address = f"sqlite:///{tmp_path}/s.db"
-    said: list[str] = []
+    items: list[str] = []
 
     async def chat(id: str, call: Call) -> list[il.Message]:
         async with opened_talk(ChatOptions(resume=id, address=address)) as talk:
             assert [m.metadata.status for m in await talk.session.messages()][-1] == "partial"
-            waiting = asyncio.create_task(talk.wait(said.append))
-            while not said:
+            waiting = asyncio.create_task(talk.wait(items.append))
+            while not items:
                 await asyncio.sleep(0)
             assert not waiting.done()
             call.feed(PIECE % b'"stop"' + b"data: [DONE]\n\n")
             call.close()
             await waiting
-            await talk.wait(said.append)
+            await talk.wait(items.append)
             return await talk.session.messages()
 
     with il.open_store(address) as store:
@@ -46,7 +46,7 @@ def test_a_chat_waits_for_the_turn_of_another_program_and_leaves_its_answer_alon
         messages = asyncio.run(chat(session.id, call))
     assert messages[-1].metadata.status is MessageStatus.COMPLETE
     assert messages[-1].text == "OnceOnce"
-    assert [text[:38] for text in said] == ["Another program is running a turn of t"]
+    assert [text[:38] for text in items] == ["Another program is running a turn of t"]
 
 
 def test_names_mean_what_the_settings_of_the_gateway_say(

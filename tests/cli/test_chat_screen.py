@@ -90,7 +90,7 @@ def test_a_refusal_and_media_are_told_beside_the_text() -> None:
     assert shown(*pieces) == ("", "I will not.\n[image] image/png, 3 bytes\n")
 
 
-def test_losses_are_told_in_one_line_and_once() -> None:
+def test_losses_are_printed_in_one_line_and_once() -> None:
     err = Paper(False)
     screen = Screen(out=Paper(False), err=err)
     report = il.Report("openai-chat")
@@ -111,8 +111,8 @@ def test_the_end_of_a_turn_tells_what_it_used_and_why_it_was_cut() -> None:
     usage = il.Usage(input_tokens=1200, output_tokens=30, cost_usd=Decimal("0.5"), latency_ms=1500)
     known = il.MessageMetadata(usage=usage, stop_reason=il.StopReason.MAX_TOKENS)
     screen.ended([il.Message.assistant("x", known)] * 2, "a:b")
-    told = "the answer was cut at the limit of tokens\na:b · 2,400 in, 60 out · $1.00 · 3.0 s\n"
-    assert err.getvalue() == told
+    result = "the answer was cut at the limit of tokens\na:b · 2,400 in, 60 out · $1.00 · 3.0 s\n"
+    assert err.getvalue() == result
 
 
 @given(st.text())

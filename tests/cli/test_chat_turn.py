@@ -76,7 +76,7 @@ def test_a_session_goes_on_by_last_or_by_the_beginning_of_its_id(
     assert chat(home, "-r", "zzz", "four").returncode == 1
 
 
-def test_the_model_is_changed_in_the_middle_and_what_is_lost_is_told(
+def test_the_model_is_changed_in_the_middle_and_what_is_lost_is_reported(
     provider: Provider, home: Path, store: Store
 ) -> None:
     chat(home, "-m", ANTHROPIC, "think")
@@ -244,11 +244,11 @@ def test_the_interrupt_keeps_the_part_that_arrived_and_hangs_up(
         assert running.stderr is not None
         seen = running.stdout.read(20)
         running.send_signal(signal.SIGINT)
-        rest, told = running.stdout.read(), running.stderr.read().decode()
+        rest, collected = running.stdout.read(), running.stderr.read().decode()
         assert running.wait(20) == 130
     assert (seen + rest).startswith(b"w0 w1 w2 ")
     (row,) = store.sessions()
-    assert row.id in told
+    assert row.id in collected
     message = store.messages(row.id)[-1]
     assert message.metadata.status is il.MessageStatus.CANCELLED
     assert message.text.split() == (seen + rest).decode().split()
@@ -271,10 +271,10 @@ def test_a_reader_that_leaves_stops_the_answer_without_a_traceback(
         assert running.stderr is not None
         running.stdout.read(10)
         running.stdout.close()
-        told = running.stderr.read().decode()
+        result = running.stderr.read().decode()
         assert running.wait(20) == 1
-    assert "Traceback" not in told
-    assert "Exception" not in told
+    assert "Traceback" not in result
+    assert "Exception" not in result
     assert provider.left.wait(5)
     last = store.messages(store.sessions()[0].id)[-1]
     assert last.metadata.status is il.MessageStatus.CANCELLED
@@ -299,9 +299,9 @@ def test_a_killed_chat_left_what_had_arrived_and_goes_on(
     assert partial.text.startswith("w0")
     done = chat(home, "-c", "still there?")
     assert done.stdout == "Answer 2 to: still there?\n"
-    kept = store.messages(row.id)[1]
-    assert kept.metadata.status is il.MessageStatus.ERROR
-    assert kept.text == partial.text
+    stored = store.messages(row.id)[1]
+    assert stored.metadata.status is il.MessageStatus.ERROR
+    assert stored.text == partial.text
 
 
 # Requests that are not sent
@@ -349,9 +349,9 @@ def test_a_dry_run_shows_no_secret(home: Path, model: str, variable: str) -> Non
 
 def test_a_dry_run_works_without_a_key_and_for_the_model_in_the_box(home: Path) -> None:
     done = chat(home, "-m", "sonnet", "--dry-run", "--json", "hello")
-    told = json.loads(done.stdout)
-    assert told["url"] == "https://api.anthropic.com/v1/messages"
-    assert told["body"]["messages"][0]["content"][0]["text"] == "hello"
+    parsed = json.loads(done.stdout)
+    assert parsed["url"] == "https://api.anthropic.com/v1/messages"
+    assert parsed["body"]["messages"][0]["content"][0]["text"] == "hello"
     assert "ANTHROPIC_API_KEY" in done.stderr
     boxed = chat(home, "--dry-run", "hello")
     assert boxed.stdout.startswith("POST http://127.0.0.1/v1/chat/completions\n")

@@ -25,8 +25,8 @@ def test_the_short_options_are_those_that_people_know(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["anthropic", "openai-responses", "openai-chat"])
 @pytest.mark.parametrize("data", [PLAIN, ANSWER, STREAM], ids=["request", "response", "stream"])
 def test_the_model_is_set_in_requests_responses_and_streams(data: Any, target: str) -> None:
-    given = as_bytes(data)
-    done = run("convert", "-t", target, "-m", "other-1", stdin=given)
+    value = as_bytes(data)
+    done = run("convert", "-t", target, "-m", "other-1", stdin=value)
     assert done.exit_code == 0, done.stderr
     assert "other-1" in done.stdout
     assert "gpt-5" not in done.stdout
@@ -35,7 +35,7 @@ def test_the_model_is_set_in_requests_responses_and_streams(data: Any, target: s
     assert "gpt-5" not in many.stdout
 
 
-def test_a_model_that_the_body_does_not_say_is_told() -> None:
+def test_a_model_that_the_body_does_not_say_is_reported() -> None:
     assert "gpt-5" in run("convert", "-t", "gemini", stdin=as_bytes(PLAIN)).stderr
 
 
@@ -43,7 +43,7 @@ def test_a_model_that_the_body_does_not_say_is_told() -> None:
 
 
 @pytest.mark.parametrize("target", ["anthropic", "openai-chat", "ollama"])
-def test_a_cut_stream_ends_with_a_code_and_says_so(target: str) -> None:
+def test_a_truncated_stream_ends_with_an_exit_code_and_a_message(target: str) -> None:
     done = run("convert", "-t", target, stdin=CUT)
     assert done.exit_code == 1
     assert "ended early" in done.stderr

@@ -37,10 +37,10 @@ def test_a_line_that_cannot_be_read_is_told_and_the_others_are_converted(tmp_pat
     assert done.exit_code == 1
     assert len(done.stdout.splitlines()) == 2
     assert f"{file}, line 3: column 2: invalid JSON: " in done.stderr
-    told = [json.loads(line) for line in report.read_bytes().splitlines()]
-    assert [each["line"] for each in told] == [1, 3]
-    assert told[0]["losses"][0]["path"] == "$.options.seed"
-    assert "error" in told[1]
+    parsed = [json.loads(line) for line in report.read_bytes().splitlines()]
+    assert [each["line"] for each in parsed] == [1, 3]
+    assert parsed[0]["losses"][0]["path"] == "$.options.seed"
+    assert "error" in parsed[1]
 
 
 def test_the_envelope_has_the_losses_and_flaws_beside_each_line() -> None:
@@ -69,7 +69,7 @@ def test_strict_lines_fail_on_a_loss_and_only_then() -> None:
 
 
 @pytest.mark.parametrize("name", list(BATCHES))
-def test_rows_of_batches_are_converted_and_what_stood_around_them_is_told(name: str) -> None:
+def test_rows_of_batches_are_converted_and_what_stood_around_them_is_reported(name: str) -> None:
     [row] = BATCHES[name]
     for data in (lines_of(row), lines_of(row, row), json.dumps([row, row], indent=2).encode()):
         done = run("convert", "-t", "gemini", stdin=data)
@@ -110,12 +110,12 @@ def test_sessions_of_other_tools_are_requests_that_go_on_with_them(
 
 def test_a_file_of_lines_is_what_it_is_wherever_its_output_goes(tmp_path: Path) -> None:
     [row] = BATCHES["openai-chat request"]
-    kept = {
+    remaining = {
         "batch": lines_of(row, row),
         "session": CODEX,
         "stream": lines_of(*CHUNKS),
     }
-    for name, data in kept.items():
+    for name, data in remaining.items():
         file, out = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.out.jsonl"
         file.write_bytes(data)
         shown = run("convert", file, "-t", "openai-responses")

@@ -54,10 +54,10 @@ def test_the_demo_shows_one_message_in_three_formats() -> None:
 
 
 def test_the_demo_as_json_can_be_read_back() -> None:
-    told = json.loads(run("demo", "--json").stdout)
-    assert set(told["dialects"]) == set(dialects())
-    assert len(told["request"]["messages"]) == 4
-    for name, form in told["dialects"].items():
+    parsed = json.loads(run("demo", "--json").stdout)
+    assert set(parsed["dialects"]) == set(dialects())
+    assert len(parsed["request"]["messages"]) == 4
+    for name, form in parsed["dialects"].items():
         again = dialect(name).read_request(form["wire"], form["model"])
         assert [call.name for message in again.messages for call in message.tool_calls] == [
             "search_handbook"

@@ -15,8 +15,8 @@ from tests.dialects import everyday
 def test_streams_are_recognised_however_they_were_kept() -> None:
     expected = run("convert", "-t", "anthropic", "--kind", "stream", stdin=STREAM).stdout
     assert "event: message_stop" in expected
-    for kept in (STREAM, lines_of(*CHUNKS)):
-        done = run("convert", "-t", "anthropic", stdin=kept)
+    for stored in (STREAM, lines_of(*CHUNKS)):
+        done = run("convert", "-t", "anthropic", stdin=stored)
         assert done.exit_code == 0, done.stderr
         assert "read as openai-chat stream" in done.stderr
         assert done.stdout == expected

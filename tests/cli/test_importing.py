@@ -98,7 +98,7 @@ def test_nothing_is_kept_of_a_session_that_cannot_be_stored_whole(
     assert store.sessions() == []
 
 
-def test_a_message_that_breaks_a_rule_is_kept_and_told(store: Store) -> None:
+def test_a_message_that_breaks_a_rule_is_kept_and_reported(store: Store) -> None:
     alone = Message.of_result(ToolResultBlock("toolu_x", ()))
     settled = import_transcript(store, session().replace(messages=(alone,), branches=()))
     assert settled.problems
@@ -125,7 +125,7 @@ def test_the_format_can_be_said_and_read_from_standard_input(store: Store) -> No
     assert [row.message_count for row in store.sessions()] == [2, 2]
 
 
-def test_lines_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+def test_lines_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
     path = settled(other(), "codex", tmp_path)
     path.write_bytes(path.read_bytes() + b'{"cut')
     result = run("import", path)

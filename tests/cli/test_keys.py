@@ -111,7 +111,7 @@ def test_no_list_has_the_whole_hash(store: Store) -> None:
         (["keys", "issue", "k", "--model", "nonsense"], 1, "nonsense"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line(
+def test_a_problem_is_reported_in_one_line(
     arguments: list[str], code: int, words: str, store: Store
 ) -> None:
     result = run(*arguments)
@@ -139,7 +139,7 @@ def test_a_key_may_be_for_a_route_of_the_gateway(home: Path, store: Store, tmp_p
 
 
 def test_the_folder_of_a_key_is_told_where_nobody_named_it(store: Store) -> None:
-    said = run("keys", "issue", "k").stderr
-    assert f"belong in {store.keys()[0].workspace_path}" in said
-    assert "--workspace" in said
+    content = run("keys", "issue", "k").stderr
+    assert f"belong in {store.keys()[0].workspace_path}" in content
+    assert "--workspace" in content
     assert "belong in" not in run("keys", "issue", "l", "--workspace", "/w").stderr

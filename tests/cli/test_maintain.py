@@ -26,8 +26,8 @@ def filled(path: Path) -> str:
 
 def test_ages_of_the_settings_are_used_and_the_trace_says_what_went(tmp_path: Path) -> None:
     address = filled(tmp_path / "s.db")
-    said = run("maintain", "--store", address).stderr
-    assert said.startswith("deleted 0 requests, 0 loss reports, 2 events, 0 stored answers; ")
+    content = run("maintain", "--store", address).stderr
+    assert content.startswith("deleted 0 requests, 0 loss reports, 2 events, 0 stored answers; ")
     with open_store(address) as store:
         [swept] = store.events(NO_SESSION, types=["trace.swept"])
         assert swept.payload["deleted"] == 2

@@ -73,8 +73,8 @@ def test_files_of_the_same_name_get_numbers(pile: Path, tmp_path: Path) -> None:
 def test_several_files_go_to_standard_output_as_lines(pile: Path) -> None:
     done = run("convert", pile / "r1.json", pile / "bad.json", pile / "r2.json", "-t", "anthropic")
     assert done.exit_code == 1
-    said = [json.loads(line)["messages"][0]["content"][0]["text"] for line in _lines(done.stdout)]
-    assert said == ["r1", "r2"]
+    parsed = [json.loads(line)["messages"][0]["content"][0]["text"] for line in _lines(done.stdout)]
+    assert parsed == ["r1", "r2"]
     assert f"{pile / 'bad.json'}: " in done.stderr
 
 

@@ -110,7 +110,7 @@ def test_prices_of_ones_own(store: Store, tmp_path: Path) -> None:
     assert names == [STRANGE]
 
 
-def test_wrong_tables_are_told(store: Store, tmp_path: Path) -> None:
+def test_wrong_tables_are_reported(store: Store, tmp_path: Path) -> None:
     add(store, answer())
     bad = tmp_path / "prices.toml"
     bad.write_text("pricing_version = 3")

@@ -109,8 +109,8 @@ def test_what_would_be_lost_is_told_and_asked_about(tmp_path: Path) -> None:
     assert f"warning: {path.name}:" in refused.stderr, "the file and the line"
     assert "$.messages" not in refused.stderr
     assert everything(tmp_path) == before
-    told = run("resume", path, "--in", "codex", "--home", tmp_path, "--dry-run")
-    assert (told.exit_code, told.stdout) == (0, "")
+    result = run("resume", path, "--in", "codex", "--home", tmp_path, "--dry-run")
+    assert (result.exit_code, result.stdout) == (0, "")
     assert everything(tmp_path) == before
     agreed = run("resume", path, "--in", "codex", "--home", tmp_path, stdin="y\n")
     assert agreed.exit_code == 0
@@ -165,9 +165,9 @@ def test_a_hostile_folder_is_one_word_of_one_line(tmp_path: Path, folder: str, s
     result = run("resume", path, "--in", "claude-code", "--home", tmp_path, "--yes")
     assert result.stdout.startswith(f"{step} && claude --resume "), result.stderr
     assert result.stdout.count("\n") == 1
-    (told,) = [line for line in result.stderr.splitlines() if line.startswith("folder ")]
-    assert "does not exist; choose another with --folder" in told
-    assert told.isprintable()
+    (collected,) = [line for line in result.stderr.splitlines() if line.startswith("folder ")]
+    assert "does not exist; choose another with --folder" in collected
+    assert collected.isprintable()
 
 
 def test_what_opencode_imports_is_in_the_folder_that_the_environment_names(
@@ -259,8 +259,8 @@ def test_in_chat_it_is_a_session_of_the_store(tmp_path: Path, store: Store) -> N
 
 def test_secrets_stay_at_home(tmp_path: Path) -> None:
     first = other()
-    said = first.messages[0].replace(content=first.messages[0].content)
-    path = settled(first.replace(messages=(said, *first.messages[1:])), "pi", tmp_path)
+    content = first.messages[0].replace(content=first.messages[0].content)
+    path = settled(first.replace(messages=(content, *first.messages[1:])), "pi", tmp_path)
     how = ("--in", "codex", "--home", tmp_path, "--yes", "--redact", "--pattern", "grain=rye")
     ok("resume", path, *how)
     (made,) = (tmp_path / ".codex").rglob("*.jsonl")

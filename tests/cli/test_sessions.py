@@ -224,9 +224,9 @@ def test_delete_asks_first(store: Store) -> None:
 
 def test_delete_can_be_told_not_to_ask(store: Store) -> None:
     ids = [talk(store, "one"), talk(store, "two")]
-    kept = talk(store, "three")
+    stored = talk(store, "three")
     assert told("sessions", "delete", *ids, "--yes") == {"deleted": ids}
-    assert [row.id for row in store.sessions()] == [kept]
+    assert [row.id for row in store.sessions()] == [stored]
 
 
 def test_delete_removes_nothing_if_one_of_several_is_not_there(store: Store) -> None:

@@ -242,7 +242,7 @@ def test_the_trace_goes_along_when_asked_for(store: Store, tmp_path: Path) -> No
     assert run("export", "--trace", "--to", "markdown").exit_code == 2
 
 
-def test_messages_that_cannot_be_read_are_told(store: Store) -> None:
+def test_messages_that_cannot_be_read_are_reported(store: Store) -> None:
     id = talk(store, "one", "two")
     make_unreadable(store, id, 1)
     for target in ("jsonl", "canonical", "markdown", "anthropic"):
@@ -373,7 +373,7 @@ def test_export_to_a_dialect_is_a_line_for_each_session(store: Store, tmp_path: 
     assert [len(json.loads(line)["contents"]) for line in lines] == [3, 3]
 
 
-def test_what_a_session_has_no_place_for_is_told(store: Store, tmp_path: Path) -> None:
+def test_what_a_session_has_no_place_for_is_reported(store: Store, tmp_path: Path) -> None:
     file = tmp_path / "request.json"
     tools = [{"name": "look", "input_schema": {"type": "object"}}]
     file.write_text(json.dumps({**REQUEST, "tools": tools}))
@@ -424,7 +424,7 @@ def test_a_bad_message_inside_a_session_leaves_the_others(store: Store, tmp_path
         ("unended.jsonl", json.dumps(RESPONSE), 1, 1),
     ],
 )
-def test_json_and_json_lines_are_told_apart(
+def test_json_and_json_lines_are_distinguished(
     store: Store, tmp_path: Path, name: str, text: str, sessions: int, messages: int
 ) -> None:
     file = tmp_path / name

@@ -94,7 +94,7 @@ async def _through(app: App, wire: Any) -> tuple[int, Any]:
         "query_string": b"",
         "headers": [(b"content-type", b"application/json")],
     }
-    told: list[Any] = []
+    collected: list[Any] = []
     never = asyncio.Event()
     first = iter([{"type": "http.request", "body": json.dumps(wire).encode()}])
 
@@ -105,11 +105,11 @@ async def _through(app: App, wire: Any) -> tuple[int, Any]:
         return message
 
     async def send(message: Any) -> None:
-        told.append(message)
+        collected.append(message)
 
     await app(scope, receive, send)
-    body = b"".join(message.get("body", b"") for message in told[1:])
-    return told[0]["status"], json.loads(body)
+    body = b"".join(message.get("body", b"") for message in collected[1:])
+    return collected[0]["status"], json.loads(body)
 
 
 def test_any_status_of_success_is_one_for_clients_and_the_gateway() -> None:
@@ -121,11 +121,11 @@ def test_any_status_of_success_is_one_for_clients_and_the_gateway() -> None:
 
 def test_an_answer_that_cannot_be_read_never_shows_the_key() -> None:
     environ = {"OPENAI_API_KEY": KEY}
-    said = {"content-type": f"text/{KEY}", "x-request-id": f"r-{KEY}"}
+    fields = {"content-type": f"text/{KEY}", "x-request-id": f"r-{KEY}"}
     with pytest.raises(il.CallError) as failed:
-        asked_client(Script(200, b"<html>", **said), environ)
+        asked_client(Script(200, b"<html>", **fields), environ)
     assert KEY not in f"{failed.value}{failed.value.request_id}"
-    status, body = asked_gateway(Script(200, b"<html>", **said), environ)
+    status, body = asked_gateway(Script(200, b"<html>", **fields), environ)
     assert status == 502
     assert KEY not in json.dumps(body)
 

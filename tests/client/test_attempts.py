@@ -176,10 +176,10 @@ def test_a_fallback_answers_and_what_happened_is_listed(stream: bool) -> None:
     async def answered(client: Any, history: list[il.Message], stream: bool) -> Any:
         if not stream:
             return await client.generate(SONNET, history, fallbacks=[CHAT])
-        async with client.stream(SONNET, history, fallbacks=[CHAT]) as told:
-            async for _ in told:
+        async with client.stream(SONNET, history, fallbacks=[CHAT]) as reported:
+            async for _ in reported:
                 pass
-            return told.answer()
+            return reported.answer()
 
     asyncio.run(main())
 

@@ -48,16 +48,16 @@ steps = st.lists(
 
 
 def played(script: list[tuple[str, float]], budget: Budget, time: Time) -> list[Told]:
-    told: list[Told] = []
+    collected: list[Told] = []
     for word, wait in script:
         time.now += wait
         for _ in range(40 if word.endswith("s") else 1):
             if word.startswith("first"):
                 budget.first("p")
-                told.append(Told(time.now, is_first=True, passed=True))
+                collected.append(Told(time.now, is_first=True, passed=True))
             else:
-                told.append(Told(time.now, is_first=False, passed=budget.retry("p")))
-    return told
+                collected.append(Told(time.now, is_first=False, passed=budget.retry("p")))
+    return collected
 
 
 @given(steps)
@@ -67,13 +67,13 @@ def test_at_no_moment_are_more_retries_in_the_window_than_the_share_or_the_reser
 ) -> None:
     time = Time()
     budget = Budget(clock=time)
-    told = played(script, budget, time)
+    result = played(script, budget, time)
     part = SECONDS / STEPS
-    for place, each in enumerate(told):
+    for place, each in enumerate(result):
         if each.is_first or not each.passed:
             continue
         began = (int(each.at / part) - STEPS + 1) * part  # of the oldest part that still counts
-        window = [other for other in told[: place + 1] if other.at >= began]
+        window = [other for other in result[: place + 1] if other.at >= began]
         firsts = sum(other.is_first for other in window)
         retries = sum(other.passed and not other.is_first for other in window)
         assert retries <= max(RESERVE, SHARE * firsts)

@@ -79,8 +79,8 @@ def test_a_request_may_be_text_a_message_a_list_or_a_request() -> None:
     async def main() -> None:
         with serving(served.whole("anthropic")) as server:
             async with client_of(server, "whole-anthropic") as client:
-                for given in ("Hello", message, [message], il.Request((message,))):
-                    await client.generate("anthropic:claude-sonnet-4-5", given, [tool])
+                for value in ("Hello", message, [message], il.Request((message,))):
+                    await client.generate("anthropic:claude-sonnet-4-5", value, [tool])
             wires = [sent(server, index) for index in range(4)]
         assert all(wire == wires[0] for wire in wires)
         assert wires[0]["tools"][0]["name"] == "add"
@@ -174,7 +174,7 @@ def test_an_unknown_model_is_refused_with_others_that_look_like_it() -> None:
     asyncio.run(main())
 
 
-def test_where_nothing_is_the_address_that_was_asked_is_told() -> None:
+def test_where_nothing_is_the_address_that_was_asked_is_reported() -> None:
     error = il.ProviderError(il.ErrorKind.INVALID_REQUEST, "Not Found")
 
     async def main() -> None:
@@ -240,8 +240,8 @@ def test_what_a_model_takes_may_be_said_for_a_client_and_for_a_call() -> None:
 
             async def effort(client: AsyncClient, **more: Any) -> str:
                 await client.generate(model, "Hello", options=wanted, **more)
-                said: str = sent(server)["output_config"]["effort"]
-                return said
+                content: str = sent(server)["output_config"]["effort"]
+                return content
 
             async with client_of(server, "whole-anthropic") as client:
                 assert await effort(client) == "high"

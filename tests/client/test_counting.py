@@ -50,11 +50,11 @@ def test_a_provider_that_counts_is_asked_in_its_own_words(dialect: str) -> None:
 
 def test_openai_counts_in_responses_and_not_in_chat() -> None:
     model = MODELS["openai-chat"]
-    told = {"object": "response.input_tokens", "input_tokens": 42}
-    counted, _, paths = count("openai-responses", told, model, dialect="openai-responses")
+    collected = {"object": "response.input_tokens", "input_tokens": 42}
+    counted, _, paths = count("openai-responses", collected, model, dialect="openai-responses")
     assert counted == TokenCount(42, "provider", model)
     assert paths == ["/responses/input_tokens"]
-    counted, asked, _ = count("openai-chat", told, model)
+    counted, asked, _ = count("openai-chat", collected, model)
     assert asked == []
     assert counted.source == "estimate"
     options = il.Options(max_output_tokens=5, temperature=0.5)

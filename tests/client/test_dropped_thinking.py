@@ -26,8 +26,8 @@ DROPPED = {
 
 def history(model: str) -> list[il.Message]:
     made = il.MessageMetadata(model=model, provider="anthropic", protocol="anthropic")
-    said = [il.ThinkingBlock("Hm.", "c2ln"), il.TextBlock("Four.")]
-    return [il.Message.user("2 + 2?"), il.Message.assistant(said, made), il.Message.user("Sure?")]
+    items = [il.ThinkingBlock("Hm.", "c2ln"), il.TextBlock("Four.")]
+    return [il.Message.user("2 + 2?"), il.Message.assistant(items, made), il.Message.user("Sure?")]
 
 
 def answer(*dropped: Any) -> il.Response:
@@ -54,7 +54,7 @@ async def asked(model: str, stream: bool, options: il.Options | None = None) -> 
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_what_no_longer_fits_is_left_out_and_told(stream: bool) -> None:
+def test_what_no_longer_fits_is_left_out_and_reported(stream: bool) -> None:
     report, wire, beta = asyncio.run(asked(BOUND, stream))
     assert wire["thinking"] == {"type": "adaptive", "block_binding": DROP_UNFIT}
     assert wire["messages"][1]["content"][0]["signature"] == "c2ln"

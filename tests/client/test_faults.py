@@ -198,8 +198,8 @@ def test_u13_counts_are_never_negative_and_never_counted_twice(
                     async for _ in stream:
                         pass
         usage = stream.message().metadata.usage
-        told = usage.output_tokens if usage is not None else None
-        assert told == output or (output is None and not told)
+        result = usage.output_tokens if usage is not None else None
+        assert result == output or (output is None and not result)
         counts = (usage.input_tokens, usage.output_tokens) if usage is not None else ()
         assert all(count is None or count >= 0 for count in counts)
 

@@ -119,8 +119,8 @@ def test_media_inside_results_is_fetched_and_the_same_address_once() -> None:
         async with site() as here:
             result = ToolResultBlock("c1", (TextBlock("so"), image(here.url())))
             done = await inlined(image(here.url()), result)
-            told: Any = done.request.messages[0].content[1]
-            assert told.content[1].source.kind == "base64"
+            outcome: Any = done.request.messages[0].content[1]
+            assert outcome.content[1].source.kind == "base64"
             assert [note.path for note in done.notes] == [
                 "$.messages[0].content[0]",
                 "$.messages[0].content[1].content[1]",
@@ -153,8 +153,14 @@ def test_neither_credentials_nor_cookies_are_sent() -> None:
             assert done.notes[0].problem is None
             for request in here.asked:
                 assert request.method == "GET"
-                told = {name.lower() for name in request.headers}
-                assert told <= {"host", "user-agent", "accept", "accept-encoding", "connection"}
+                collected = {name.lower() for name in request.headers}
+                assert collected <= {
+                    "host",
+                    "user-agent",
+                    "accept",
+                    "accept-encoding",
+                    "connection",
+                }
 
     asyncio.run(go())
 
@@ -416,7 +422,7 @@ def test_an_answer_without_media_is_told_with_its_status(status: int) -> None:
     asyncio.run(go())
 
 
-def test_a_host_that_is_not_there_is_told() -> None:
+def test_a_host_that_is_not_there_is_reported() -> None:
     with socket.socket() as taken:
         taken.bind((HERE, 0))
         url = f"http://{HERE}:{taken.getsockname()[1]}/a.png"
@@ -482,11 +488,11 @@ def test_another_try_of_a_call_does_not_fetch_again() -> None:
         async with site({"/a.png": ("image/png", PIXEL), "/b.png": ("image/png", PIXEL)}) as here:
             a, b = image(here.url()), image(here.url("/b.png"))
             first, both = (Request((Message(Role.USER, each),)) for each in ((a,), (a, b)))
-            kept: dict[Any, Any] = {}
+            remaining: dict[Any, Any] = {}
             for request, asked in ((first, 1), (first, 1), (both, 2)):
-                told = await fetcher.inlined(request, LLAVA, cache=kept)
+                result = await fetcher.inlined(request, LLAVA, cache=remaining)
                 assert len(here.asked) == asked
-                assert [note.problem for note in told.notes] == [None] * len(told.notes)
+                assert [note.problem for note in result.notes] == [None] * len(result.notes)
         await fetcher.close()
 
     asyncio.run(go())

@@ -103,10 +103,10 @@ def test_the_least_recently_used_lesson_goes() -> None:
 
 def test_a_thousand_lessons_cost_a_request_nothing() -> None:
     def seconds(lessons: Lessons) -> float:
-        mine, best = lessons.of("a"), 1.0
+        own, best = lessons.of("a"), 1.0
         for _ in range(20):
             begun = time.perf_counter()
-            assert mine.applied(request, TARGETS, False) is request
+            assert own.applied(request, TARGETS, False) is request
             best = min(best, time.perf_counter() - begun)
         return best
 
@@ -130,18 +130,18 @@ def refusal(text: str) -> InvalidRequestError:
 def test_nothing_of_a_providers_words_is_kept(tmp_path: Path, caplog: Any) -> None:
     file = tmp_path / "learned.jsonl"
     lessons = Lessons(file)
-    mine = lessons.of("a")
+    own = lessons.of("a")
     for text in (HOSTILE, "Unsupported parameter: 'seed'", "Unknown parameter: 'alice-secret'"):
         for body in ({"seed": 1}, {"alice-secret": 1}):
-            repair = mine.repair(asked(**body), refusal(text), None, TARGETS, False)
+            repair = own.repair(asked(**body), refusal(text), None, TARGETS, False)
             if repair is not None and repair.lesson is not None:
-                mine.learn(repair.lesson)
+                own.learn(repair.lesson)
     assert read_lessons(file) == [lesson("seed")]
-    done = mine.applied(asked(seed=1), TARGETS, False)
+    done = own.applied(asked(seed=1), TARGETS, False)
     (loss,) = done.report.entries
     assert (loss.path, loss.rule) == ("$.options.seed", "learned")
-    kept = [file.read_text(), loss.reason, *[str(vars(each)) for each in caplog.records]]
-    assert not any("alice" in text for text in kept)
+    remaining = [file.read_text(), loss.reason, *[str(vars(each)) for each in caplog.records]]
+    assert not any("alice" in text for text in remaining)
 
 
 def test_the_same_lesson_is_listed_once_and_the_file_stays_small(

@@ -36,7 +36,7 @@ def client(server: LocalServer) -> Iterator[Client]:
 
 
 def test_three_dialects_give_the_same_answer_whole_and_streamed(client: Client) -> None:
-    told: list[Any] = []
+    collected: list[Any] = []
     for dialect in DIALECTS:
         answer = client.generate("local", QUESTION, options=GREEDY, dialect=dialect)
         with client.stream("local", QUESTION, options=GREEDY, dialect=dialect) as stream:
@@ -47,9 +47,9 @@ def test_three_dialects_give_the_same_answer_whole_and_streamed(client: Client) 
             assert usage is not None
             assert message.metadata.protocol == dialect
             counts = (usage.prompt_tokens, usage.output_tokens)
-            told.append((message.text, message.metadata.stop_reason, counts))
-    assert told[0][0] == "Yes."
-    assert all(each == told[0] for each in told), told
+            collected.append((message.text, message.metadata.stop_reason, counts))
+    assert collected[0][0] == "Yes."
+    assert all(each == collected[0] for each in collected), collected
 
 
 def test_history_goes_on_in_another_dialect(client: Client) -> None:

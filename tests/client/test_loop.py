@@ -136,11 +136,11 @@ def test_whatever_a_tool_does_the_model_gets_a_result() -> None:
         says(text="Sorry"),
         dispatcher={"add": breaks, "look": lambda deep: {"found": [1, None]}},
     )
-    told = results(run)
-    assert told[0] == ("call_1", True, "ValueError: no numbers today")
-    assert told[1][:2] == ("call_2", True)
-    assert "add, look" in told[1][2]
-    assert told[2] == ("call_3", False, '{"found":[1,null]}')
+    result = results(run)
+    assert result[0] == ("call_1", True, "ValueError: no numbers today")
+    assert result[1][:2] == ("call_2", True)
+    assert "add, look" in result[1][2]
+    assert result[2] == ("call_3", False, '{"found":[1,null]}')
 
 
 def test_a_dispatcher_may_be_one_function_of_the_call() -> None:

@@ -119,18 +119,18 @@ def test_u7_recorded_streams_arrive_as_the_reader_reads_them_however_they_are_cu
         count = 0
         for exchange in islice(recorded(dialect, True), STREAMS):
             data = exchange.answer().body
-            told = expected(dialect, data)
+            result = expected(dialect, data)
             if not data:
                 continue
             events, stream, error = await through(dialect, pieces_of(data, rng))
             count += 1
-            assert (error is None) == (told.error is None), exchange.id
+            assert (error is None) == (result.error is None), exchange.id
             if error is None:
                 message = stream.message()
                 assert isinstance(events[-1], MessageComplete)
-                assert message.content == told.message.content, exchange.id
-                assert counted(message.metadata.usage) == counted(with_runs(told.message))
-                assert message.metadata.stop_reason == told.message.metadata.stop_reason
+                assert message.content == result.message.content, exchange.id
+                assert counted(message.metadata.usage) == counted(with_runs(result.message))
+                assert message.metadata.stop_reason == result.message.metadata.stop_reason
         return count
 
     assert asyncio.run(main()) or dialect == "openrouter"
@@ -149,8 +149,8 @@ def test_u5_u6_recorded_streams_that_are_cut_are_complete_only_if_the_reader_saw
             data = exchange.answer().body
             for end in sorted(rng.sample(range(1, len(data)), min(CUTS, len(data) - 1))):
                 events, stream, error = await through(dialect, [data[:end]], breaks)
-                told = expected(dialect, data[:end])
-                over = told.error is None
+                result = expected(dialect, data[:end])
+                over = result.error is None
                 assert (error is None) == over or not events, (exchange.id, end)
                 if error is None:
                     continue
@@ -160,7 +160,7 @@ def test_u5_u6_recorded_streams_that_are_cut_are_complete_only_if_the_reader_saw
                 assert isinstance(events[-1], StreamError)
                 status = stream.message().metadata.status
                 assert status is il.MessageStatus.ERROR
-                assert stream.message().text == told.message.text, (exchange.id, end)
+                assert stream.message().text == result.message.text, (exchange.id, end)
         return cut
 
     assert asyncio.run(main()) or dialect == "openrouter"
@@ -173,17 +173,17 @@ def test_recorded_answers_and_errors_arrive_as_the_reader_reads_them(dialect: st
         for exchange in islice(recorded(dialect, False), WHOLE):
             data = exchange.body
             transport = Recorded([data], "application/json", False, exchange.status)
-            told = il.dialect(dialect).read_response(data)
+            result = il.dialect(dialect).read_response(data)
             async with client_for(transport) as client:
                 work = client.generate(MODELS[dialect], "Hello", dialect=dialect_arg(dialect))
-                if exchange.status != 200 or told.error is not None:
+                if exchange.status != 200 or result.error is not None:
                     with pytest.raises(CallError) as caught:
                         await work
                     assert exchange.status == 200 or caught.value.status == exchange.status
                 else:
                     answer = await work
-                    assert answer.message.content == told.message.content
-                    assert counted(answer.usage) == counted(with_runs(told.message))
+                    assert answer.message.content == result.message.content
+                    assert counted(answer.usage) == counted(with_runs(result.message))
             assert transport.sent == 1
             count += 1
         return count

@@ -176,17 +176,17 @@ async def ask(url: str, path: str, provider: str, key: str, prompt: str, stream:
         limits, base_urls=base, keys=keys, environ=environ, retry=RetryPolicy(1, 0.001)
     ) as client:
         seen.append(repr(client))
-        told = client.stream(MODELS[provider], prompt)
+        result = client.stream(MODELS[provider], prompt)
         try:
             if stream:
-                async with told:
-                    async for event in told:
+                async with result:
+                    async for event in result:
                         seen.append(type(event).__name__)
             else:
                 await client.generate(MODELS[provider], prompt)
         except il.InterlinguaError as error:
             seen.append(shown(error))
-        seen.append(repr(told))
+        seen.append(repr(result))
     assert len(seen) > 2 or path in ("not_json", "odd_json", "stream_error"), (path, provider)
     return "\n".join(seen)
 

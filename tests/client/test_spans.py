@@ -40,12 +40,14 @@ class Kept:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_call_is_a_span_in_the_words_of_the_convention(stream: bool) -> None:
-    kept = Kept()
+    preserved = Kept()
 
     async def main() -> str:
         exchange = (served.streamed if stream else served.whole)("anthropic")
         with serving(exchange) as server:
-            async with client_of(server, exchange.id, middleware=[Spans(kept.tracer)]) as client:
+            async with client_of(
+                server, exchange.id, middleware=[Spans(preserved.tracer)]
+            ) as client:
                 options = il.Options(temperature=0.5, max_output_tokens=100)
                 if stream:
                     async with client.stream(SONNET, "Hello", options=options) as answer:
@@ -55,70 +57,72 @@ def test_a_call_is_a_span_in_the_words_of_the_convention(stream: bool) -> None:
             return server.received[0].header("traceparent") or ""
 
     heard = asyncio.run(main())
-    span, told = kept.only()
+    span, result = preserved.only()
     assert span.name == "chat claude-sonnet-4-5"
-    assert told["gen_ai.provider.name"] == "anthropic"
-    assert told["gen_ai.request.model"] == "claude-sonnet-4-5"
-    assert told["gen_ai.request.temperature"] == 0.5
-    assert told["gen_ai.request.max_tokens"] == 100
-    assert told["gen_ai.response.model"] == "a-model"
-    assert told["gen_ai.usage.input_tokens"] == 12
-    assert told["gen_ai.usage.output_tokens"] == 9
-    assert told["gen_ai.response.finish_reasons"] == ("end_turn",)
-    assert TEXT not in str(told)
+    assert result["gen_ai.provider.name"] == "anthropic"
+    assert result["gen_ai.request.model"] == "claude-sonnet-4-5"
+    assert result["gen_ai.request.temperature"] == 0.5
+    assert result["gen_ai.request.max_tokens"] == 100
+    assert result["gen_ai.response.model"] == "a-model"
+    assert result["gen_ai.usage.input_tokens"] == 12
+    assert result["gen_ai.usage.output_tokens"] == 9
+    assert result["gen_ai.response.finish_reasons"] == ("end_turn",)
+    assert TEXT not in str(result)
     assert span.context is not None
     assert heard.startswith(f"00-{span.context.trace_id:032x}-{span.context.span_id:016x}-")
 
 
 def test_a_call_of_any_client_is_a_child_of_the_current_span() -> None:
-    kept = Kept()
+    preserved = Kept()
     with serving(served.whole("anthropic")) as server:
-        asynchronous = client_of(server, "whole-anthropic", middleware=[Spans(kept.tracer)])
+        asynchronous = client_of(server, "whole-anthropic", middleware=[Spans(preserved.tracer)])
 
         async def main() -> None:
             async with asynchronous as client:
-                with kept.tracer.start_as_current_span("outer"):
+                with preserved.tracer.start_as_current_span("outer"):
                     await client.generate(SONNET, "Hello")
 
         asyncio.run(main())
         own = il.Client(
-            keys=KEYS, base_urls=bases(server, "whole-anthropic"), middleware=[Spans(kept.tracer)]
+            keys=KEYS,
+            base_urls=bases(server, "whole-anthropic"),
+            middleware=[Spans(preserved.tracer)],
         )
-        with own as client, kept.tracer.start_as_current_span("outer"):
+        with own as client, preserved.tracer.start_as_current_span("outer"):
             client.generate(SONNET, "Hello")
-    first, outer, second, other = kept.spans()
+    first, outer, second, other = preserved.spans()
     assert first.parent is not None
     assert second.parent is not None
     assert (first.parent, second.parent) == (outer.context, other.context)
 
 
 def test_a_call_that_fails_says_why() -> None:
-    kept = Kept()
+    preserved = Kept()
 
     async def main() -> None:
         with serving(served.whole("anthropic")) as server:
             server.stage(always=faults.failing(400, "no such luck"))
             async with client_of(
-                server, "whole-anthropic", middleware=[Spans(kept.tracer)]
+                server, "whole-anthropic", middleware=[Spans(preserved.tracer)]
             ) as client:
                 with pytest.raises(CallError):
                     await client.generate(SONNET, "Hello")
 
     asyncio.run(main())
-    span, told = kept.only()
-    assert told["error.type"] == "invalid_request"
-    assert told["http.response.status_code"] == 400
+    span, result = preserved.only()
+    assert result["error.type"] == "invalid_request"
+    assert result["http.response.status_code"] == 400
     assert not span.status.is_ok
-    assert "luck" not in str(told)
+    assert "luck" not in str(result)
 
 
 def test_a_stream_that_is_left_and_a_task_that_is_cancelled_end_their_spans() -> None:
-    kept = Kept()
+    preserved = Kept()
 
     async def main() -> None:
         exchange = served.streamed("anthropic")
         with serving(exchange, served.whole("anthropic")) as server:
-            layers = [Spans(kept.tracer)]
+            layers = [Spans(preserved.tracer)]
             async with client_of(server, exchange.id, middleware=layers) as client:
                 server.stage(faults.silence(after=400), always=faults.silence())
                 async with client.stream(SONNET, "Hello") as answer:
@@ -133,7 +137,7 @@ def test_a_stream_that_is_left_and_a_task_that_is_cancelled_end_their_spans() ->
             assert not layers[0]._open
 
     asyncio.run(main())
-    ends = [dict(span.attributes or {}).get("error.type") for span in kept.spans()]
+    ends = [dict(span.attributes or {}).get("error.type") for span in preserved.spans()]
     assert ends == ["cancelled"] * 3
 
 

@@ -42,8 +42,8 @@ async def collect(client: Any, model: str, **how: Any) -> tuple[list[Any], Any, 
 @pytest.mark.requirement("S002-87")
 def test_a_stream_of_every_dialect_gives_the_answer_that_comes_whole(dialect: str) -> None:
     async def main() -> None:
-        told = served.response(call=True)
-        with serving(served.whole(dialect, told), served.streamed(dialect, told)) as server:
+        result = served.response(call=True)
+        with serving(served.whole(dialect, result), served.streamed(dialect, result)) as server:
             how: dict[str, Any] = {"dialect": dialect_arg(dialect)}
             async with client_of(server, f"whole-{dialect}") as client:
                 whole = await client.generate(MODELS[dialect], "Hello", **how)

@@ -35,12 +35,12 @@ def test_whole_answers_and_streams_come_without_await(dialect: str) -> None:
             client.stream(MODELS[dialect], "Hello") as stream,
         ):
             events = list(stream)
-            told = stream.answer()
-    assert answer.text == told.text == TEXT
+            reply = stream.answer()
+    assert answer.text == reply.text == TEXT
     assert isinstance(events[-1], MessageComplete)
     assert il.fold(events) == stream.response()
     assert stream.message().content == answer.message.content
-    assert told.model == stream.model == MODELS[dialect]
+    assert reply.model == stream.model == MODELS[dialect]
 
 
 def test_events_come_one_by_one_as_they_arrive() -> None:
@@ -64,14 +64,14 @@ def test_a_slow_reader_holds_up_the_thread_and_misses_nothing(
         client_of(server, exchange.id) as client,
         client.stream(SONNET, "Hello") as stream,
     ):
-        said, most = [], 0
+        content, most = [], 0
         for event in stream:
             if isinstance(event, TextDelta):
-                said.append(event.text)
+                content.append(event.text)
                 most = max(most, stream._ready.qsize())
-                if len(said) % 50 == 0:
+                if len(content) % 50 == 0:
                     time.sleep(0.05)
-    assert "".join(said) == text
+    assert "".join(content) == text
     assert most <= 3
 
 

@@ -144,8 +144,8 @@ def test_requests_go_through_a_proxy_with_its_own_credentials(
                 monkeypatch.setenv("http_proxy", through)
                 monkeypatch.setenv("NO_PROXY", "elsewhere.example")
             places = {"ollama": "http://models.example"}
-            given = through if how == "argument" else None
-            async with AsyncClient(base_urls=places, environ={}, proxy=given) as client:
+            value = through if how == "argument" else None
+            async with AsyncClient(base_urls=places, environ={}, proxy=value) as client:
                 wire = await client.generate(MODELS["ollama"], "Hello", dialect="anthropic")
                 return wire.text
 

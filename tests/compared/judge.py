@@ -39,19 +39,19 @@ def verdict(
     if problem := result.get("problem"):
         crashed = problem.startswith(_CRASHES) and "unexpected keyword" not in problem
         return Verdict("failed" if crashed or "went wrong" in problem else "reported", problem)
-    wire, told = result["wire"], result["told"]
+    wire, collected = result["wire"], result["told"]
     is_asked = body.kind == "request" and body.source != target
     refused = _refused(target, model, wire) if is_asked else ""
     if body.source == target and body.kind == "request":
         same = _plain(body.wire) == _plain(wire)
-        return Verdict("right" if same else "reported" if told else "silent", "", refused)
+        return Verdict("right" if same else "reported" if collected else "silent", "", refused)
     try:
         why = [str(each) for each in _differences(body, target, wire, is_history)]
     except Exception as problem:
         return Verdict("failed", f"not a body of {target}: {problem!r}"[:200], refused)
     if not why:
         return Verdict("right", "", refused)
-    return Verdict("reported" if told else "silent", "; ".join(why)[:300], refused)
+    return Verdict("reported" if collected else "silent", "; ".join(why)[:300], refused)
 
 
 def _plain(wire: Any) -> str:

@@ -108,12 +108,12 @@ def _features(columns: list[Column]) -> str:
     many are silent."""
     names = dict.fromkeys(each.body.feature for each in columns[0].judged)
     rows = [[name, *(_cell(column, name) for column in columns)] for name in names]
-    told = (
+    result = (
         "Conversions to another format that are right, of those that are offered; `!` and the "
         "number of those that are silent or failed."
     )
     head = ["feature", *(each.name for each in columns)]
-    return f"## Feature by feature\n\n{told}\n\n{grid(head, rows)}"
+    return f"## Feature by feature\n\n{result}\n\n{grid(head, rows)}"
 
 
 def _cell(column: Column, feature: str) -> str:
@@ -140,14 +140,14 @@ def _better(columns: list[Column]) -> str:
     ours, *rest = columns
     others = [column for column in rest if not column.is_history]
     rows = []
-    for number, mine in enumerate(ours.judged):
-        if mine.verdict.word == "right" or mine.body.source == mine.target:
+    for number, own in enumerate(ours.judged):
+        if own.verdict.word == "right" or own.body.source == own.target:
             continue
         better = [c.name for c in others if c.judged[number].verdict.word == "right"]
         if better:
-            body = mine.body
-            way = f"{body.source} to {mine.target}, {body.kind}"
-            rows.append([body.feature, way, ", ".join(better), mine.verdict.word])
+            body = own.body
+            way = f"{body.source} to {own.target}, {body.kind}"
+            rows.append([body.feature, way, ", ".join(better), own.verdict.word])
     faster = [
         [name, "time", column.name, f"{_time(column.times[name])} against {_time(mine_time)}"]
         for name, mine_time in ours.times.items()

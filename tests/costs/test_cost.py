@@ -120,8 +120,8 @@ def test_equal_amounts_are_spelled_alike(count: int) -> None:
 
 @pytest.mark.requirement("S002-71")
 def test_what_a_provider_says_it_cost_is_not_taken_over() -> None:
-    told = il.Usage(8, 42, raw={"openrouter": {"cost": 123}})
-    assert priced(told, SONNET).cost_usd == Decimal("0.000654")
+    result = il.Usage(8, 42, raw={"openrouter": {"cost": 123}})
+    assert priced(result, SONNET).cost_usd == Decimal("0.000654")
 
 
 def test_an_unknown_model_is_an_error_that_names_near_ones_and_never_free() -> None:
@@ -157,7 +157,7 @@ def test_missing_cache_counts_add_nothing_and_what_is_free_needs_no_count() -> N
 
 
 @pytest.mark.requirement("S002-72")
-def test_models_on_your_own_machine_cost_nothing_and_say_so() -> None:
+def test_models_on_your_own_machine_have_a_price_of_zero() -> None:
     for model in ("local:smollm2-135m-instruct", "ollama:llama3.2", "ollama:qwen3:8b"):
         assert bundled().cost(model, input_tokens=10**6, output_tokens=10**6).total == 0
     with pytest.raises(UnknownModelError):

@@ -208,7 +208,7 @@ def test_a_cost_without_all_its_parts_is_marked_in_sums() -> None:
     message = Message.assistant("Hi.", metadata=MessageMetadata(model=SOL, usage=usage))
     group = cost_by([message], "model")[SOL]
     assert (group.cost_usd, group.unpriced) == (usage.cost_usd, 1)
-    answers = [Answer(SOL, given, NOW, "a") for given in (usage, usage.replace(cost_usd=None))]
+    answers = [Answer(SOL, value, NOW, "a") for value in (usage, usage.replace(cost_usd=None))]
     for answer in answers:
         assert Prices()([answer]) == (usage.cost_usd, 1)
 

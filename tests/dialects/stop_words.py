@@ -127,9 +127,9 @@ def vocabulary(dialect: str) -> dict[str, str]:
 def meaning(dialect: str, word: Any, calls: bool, spoken: bool = False) -> str:
     """What a word means to a client; `spoken` for what a model said, where hosts of Chat say `stop`
     beside calls and mean the calls."""
-    told = vocabulary(dialect).get(word, "unheard of")
+    result = vocabulary(dialect).get(word, "unheard of")
     by_content = dialect in BY_CONTENT or (spoken and dialect in ("openai-chat", "openrouter"))
-    return "calls" if told == "end" and calls and by_content else told
+    return "calls" if result == "end" and calls and by_content else result
 
 
 # -- whole answers --------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def _chat(word: str, calls: bool) -> Wire:
 
 
 def _responses(word: str, calls: bool) -> Wire:
-    said = {"type": "output_text", "text": TEXT, "annotations": []}
+    fields = {"type": "output_text", "text": TEXT, "annotations": []}
     message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
     call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f"}
     wire: Wire = {
@@ -153,7 +153,7 @@ def _responses(word: str, calls: bool) -> Wire:
         "created_at": 1,
         "model": "m",
         "status": "completed" if word == "completed" else "incomplete",
-        "output": [{**message, "content": [said]}]
+        "output": [{**message, "content": [fields]}]
         + ([{**call, "arguments": "{}", "status": "completed"}] if calls else []),
         "parallel_tool_calls": True,
         "tool_choice": "auto",
@@ -196,9 +196,9 @@ def _gemini(word: str, calls: bool) -> Wire:
 
 def _interactions(word: str, calls: bool) -> Wire:
     call = {"type": "function_call", "id": "call_1", "name": "f", "arguments": {}}
-    said = {"type": "model_output", "content": [{"type": "text", "text": TEXT}]}
+    fields = {"type": "model_output", "content": [{"type": "text", "text": TEXT}]}
     head = {"id": "v1_a", "object": "interaction", "model": "m", "status": word}
-    return {**head, "steps": [said, *([call] if calls else [])]}
+    return {**head, "steps": [fields, *([call] if calls else [])]}
 
 
 def _ollama(word: str, calls: bool) -> Wire:
@@ -295,10 +295,10 @@ def _bedrock_stream(word: str, calls: bool) -> Frames:
 
 def _aws(kind: str, body: Wire) -> bytes:
     """One message of Amazon's event stream."""
-    said = {":message-type": "event", ":event-type": kind, ":content-type": "application/json"}
+    fields = {":message-type": "event", ":event-type": kind, ":content-type": "application/json"}
     headers = b"".join(
         bytes([len(key)]) + key.encode() + b"\x07" + struct.pack(">H", len(value)) + value.encode()
-        for key, value in said.items()
+        for key, value in fields.items()
     )
     payload = json.dumps(body).encode()
     prelude = struct.pack(">II", len(headers) + len(payload) + 16, len(headers))
@@ -313,11 +313,11 @@ def _gemini_stream(word: str, calls: bool) -> Frames:
 def _interactions_stream(word: str, calls: bool) -> Frames:
     whole = _interactions(word, calls)
     steps = whole.pop("steps")
-    said: Wire = {"event_type": "step.delta", "index": 0}
+    fields: Wire = {"event_type": "step.delta", "index": 0}
     chunks: list[Wire] = [
         {"event_type": "interaction.created", "interaction": {**whole, "status": "in_progress"}},
         {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
-        {**said, "delta": {"type": "text", "text": TEXT}},
+        {**fields, "delta": {"type": "text", "text": TEXT}},
         {"event_type": "step.stop", "index": 0},
     ]
     for call in steps[1:]:
@@ -334,10 +334,10 @@ def _ollama_stream(word: str, calls: bool) -> Frames:
 
 
 def _cohere_stream(word: str, calls: bool) -> Frames:
-    said = _cohere(word, calls)["message"]
+    content = _cohere(word, calls)["message"]
     steps: list[Wire] = [{"type": "message-start", "id": "a", "delta": {"message": {}}}]
     for kind, key in (("content", "content"), ("tool-call", "tool_calls")):
-        for index, part in enumerate(said.get(key, ())):
+        for index, part in enumerate(content.get(key, ())):
             delta = {"message": {key: part}}
             steps.append({"type": f"{kind}-start", "index": index, "delta": delta})
             steps.append({"type": f"{kind}-end", "index": index})

@@ -53,8 +53,8 @@ def check_home(
     write: Callable[[list[Event]], tuple[list[Any], Report]],
 ) -> list[Event]:
     """The events, once the frames are known to go home, by way of a store too."""
-    for told in (events, _decode(msgspec.json.encode(events))):
-        written, report = write(told)
+    for reported in (events, _decode(msgspec.json.encode(events))):
+        written, report = write(reported)
         assert difference(wires, written) is None
         assert list(report.entries) == []
     return events
@@ -68,6 +68,6 @@ def only_unread(events: list[Event], known: list[Event]) -> bool:
 
 def disorder(events: list[Event]) -> list[str]:
     """Where events break the law of their order, in a stream that has an end."""
-    told = [event for event in events if type(event) is not Other]
-    is_ended = bool(told) and isinstance(told[-1], MessageComplete | StreamError)
+    emitted = [event for event in events if type(event) is not Other]
+    is_ended = bool(emitted) and isinstance(emitted[-1], MessageComplete | StreamError)
     return streams.disorder(events) + ([] if is_ended else ["no end"])

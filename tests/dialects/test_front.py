@@ -61,9 +61,9 @@ def test_only_frames_with_a_response_are_touched() -> None:
     frame = b'event: response.created\ndata: {"type":"response.created","response":{"id":"r"}}\n\n'
     out = of_responses.frames(frame + delta)
     assert out.endswith(b"}\n\n" + delta)
-    said = json.loads(out.split(b"\n")[1][len("data: ") :])
-    assert said["response"]["id"] == "r"
-    assert said["response"]["error"] is None
+    parsed = json.loads(out.split(b"\n")[1][len("data: ") :])
+    assert parsed["response"]["id"] == "r"
+    assert parsed["response"]["error"] is None
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"temperature":"hot"}', b"\xff"])
@@ -73,10 +73,10 @@ def test_a_request_that_cannot_be_read_is_answered_all_the_same(body: bytes) -> 
 
 
 def test_chunks_of_chat_have_the_time_and_texts_stay_as_they_are() -> None:
-    said = '{"created":0,"x":1}'
-    frames = [{"id": "c", "created": 0, "choices": [{"delta": {"content": said}}]}]
+    text = '{"created":0,"x":1}'
+    frames = [{"id": "c", "created": 0, "choices": [{"delta": {"content": text}}]}]
     data = b"".join(b"data: %b\n\n" % msgspec.json.encode(frame) for frame in frames)
     out = front_of("openai-chat").filler(b"{}").frames(data)
-    told = json.loads(out.removeprefix(b"data: "))
-    assert abs(told["created"] - time.time()) < 60
-    assert told["choices"] == frames[0]["choices"]
+    parsed = json.loads(out.removeprefix(b"data: "))
+    assert abs(parsed["created"] - time.time()) < 60
+    assert parsed["choices"] == frames[0]["choices"]

@@ -323,7 +323,7 @@ def test_bytes_as_text_become_numbers_abroad(given: str) -> None:
     }
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
     wire = il.convert(body, "openai-chat", "openai-responses", kind="response").wire
-    (told,) = wire["output"][0]["content"][0]["logprobs"]
-    assert told["bytes"] == told["top_logprobs"][0]["bytes"] == list(b"Hello")
+    (result,) = wire["output"][0]["content"][0]["logprobs"]
+    assert result["bytes"] == result["top_logprobs"][0]["bytes"] == list(b"Hello")
     home = il.dialect("openai-chat")
     assert home.write_response(home.read_response(body)).wire == body

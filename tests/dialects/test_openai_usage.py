@@ -64,22 +64,22 @@ def test_usage_that_is_written_at_once(given: Any, edited: str | None, foreign: 
         value = value.replace(**{edited: 5})
     if foreign:
         value = value.replace(raw={**(value.raw or {}), "anthropic": {"y": 1}})
-    mine = (value.raw or {}).get(NAME, {})
-    if "wire" in mine.get("$form", {}):
+    own = (value.raw or {}).get(NAME, {})
+    if "wire" in own.get("$form", {}):
         return  # goes home whole
-    said, losses = written(value, words)
+    content, losses = written(value, words)
     report = Report(NAME)
     LossRecorder(NAME, None, report).unwritten(value, usage._COUNT_FIELDS)
-    long = usage._write_slowly(value, mine, mine.get("$form", {}), words)
-    assert msgspec.json.encode(said) == msgspec.json.encode(long)
+    long = usage._write_slowly(value, own, own.get("$form", {}), words)
+    assert msgspec.json.encode(content) == msgspec.json.encode(long)
     assert losses.entries == report.entries
 
 
 @given(asked())
 def test_usage_goes_home_as_it_came(given: Any) -> None:
     words, wire = given
-    said, losses = written(usage.read_usage(wire, NAME, words)[0], words)
-    assert said == wire or (said is None and not wire)
+    content, losses = written(usage.read_usage(wire, NAME, words)[0], words)
+    assert content == wire or (content is None and not wire)
     assert not losses.losses
 
 

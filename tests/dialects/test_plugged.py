@@ -107,20 +107,20 @@ def test_it_translates_to_and_from_all_others(other: str, toy: il.Dialect) -> No
 def test_its_streams_are_told_and_translated(other: str, toy: il.Dialect) -> None:
     assert detect_stream(STREAM) == "toy"
     there = StreamConverter("toy", other)
-    told = there.feed(STREAM) + there.close()
-    assert (told == STREAM) == (other == "toy")
+    emitted = there.feed(STREAM) + there.close()
+    assert (emitted == STREAM) == (other == "toy")
     back = StreamConverter(other, "toy")
-    frames = (back.feed(told) + back.close()).split(b"\n\n")[:-1]
-    said = [json.loads(frame.removeprefix(b"data: ")) for frame in frames]
-    assert "".join(each.get("says", "") for each in said) == "Hello"
-    assert {"why": "done", "heard": 3, "said": 2}.items() <= said[-1].items()
+    frames = (back.feed(emitted) + back.close()).split(b"\n\n")[:-1]
+    parsed = [json.loads(frame.removeprefix(b"data: ")) for frame in frames]
+    assert "".join(each.get("says", "") for each in parsed) == "Hello"
+    assert {"why": "done", "heard": 3, "said": 2}.items() <= parsed[-1].items()
 
 
 def test_a_stream_that_breaks_off_is_an_error(toy: il.Dialect) -> None:
     converter = StreamConverter("toy", "anthropic")
-    told = converter.feed(STREAM[:40]) + converter.close()
-    assert b"message_stop" not in told
-    assert b'"error"' in told
+    emitted = converter.feed(STREAM[:40]) + converter.close()
+    assert b"message_stop" not in emitted
+    assert b'"error"' in emitted
 
 
 def test_tools_and_pictures_are_told_as_lost(toy: il.Dialect) -> None:
@@ -158,11 +158,11 @@ def test_a_broken_one_is_named_and_breaks_nothing(
         warnings.simplefilter("always")
         assert il.dialects()[-1] == "toy"
         assert il.detect(REQUEST).dialect == "toy"
-    told = sorted(str(each.message) for each in found)
-    assert len(told) == 3
-    assert "dialect 'broken' cannot be loaded" in told[0]
-    assert "dialect 'gone' cannot be loaded: No module named 'no_such'" in told[1]
-    assert "dialect 'other' cannot be loaded: toy_dialect:DIALECT is not a dialect" in told[2]
+    result = sorted(str(each.message) for each in found)
+    assert len(result) == 3
+    assert "dialect 'broken' cannot be loaded" in result[0]
+    assert "dialect 'gone' cannot be loaded: No module named 'no_such'" in result[1]
+    assert "dialect 'other' cannot be loaded: toy_dialect:DIALECT is not a dialect" in result[2]
     with pytest.raises(DetectError, match="unknown dialect 'broken'"):
         il.dialect("broken")
     registry._load.cache_clear()

@@ -214,8 +214,8 @@ def test_adaptive_thinking_never_vanishes(target: str) -> None:
         "thinking": {"type": "adaptive"},
     }
     done = il.convert(wire, "anthropic", target)
-    told = json.dumps(done.wire)
-    assert "hink" in told or "reasoning" in told or done.report
+    result = json.dumps(done.wire)
+    assert "hink" in result or "reasoning" in result or done.report
 
 
 def test_a_switch_crosses() -> None:

@@ -199,11 +199,11 @@ def test_the_name_of_a_model_decides_only_where_the_shape_does_not() -> None:
 
 
 def test_hosts_of_chat_that_borrow_keys_of_anthropic_are_still_chat() -> None:
-    said = {"role": "user", "content": "a"}
+    fields = {"role": "user", "content": "a"}
     thinking = {"thinking": {"type": "enabled"}}
-    assert il.detect({"model": "m", "messages": [said], **thinking}).dialect == "openai-chat"
+    assert il.detect({"model": "m", "messages": [fields], **thinking}).dialect == "openai-chat"
     led = {"role": "system", "content": "a"}
-    wire = {"model": "m", "messages": [led, said], "max_tokens": 5, **thinking}
+    wire = {"model": "m", "messages": [led, fields], "max_tokens": 5, **thinking}
     assert il.detect(wire).dialect == "openai-chat"
 
 

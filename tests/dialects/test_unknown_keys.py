@@ -226,10 +226,10 @@ def unreported(case: Case, path: Path, target: str) -> Iterator[str]:
     home = dialect_of(case.dialect)
     for value in ("x", ["x"], {"a": 1}):
         wire = with_key(case.wire, path, value)
-        said = il.convert(wire, case.dialect, target, kind=case.kind, model="m")
-        if KEY in json.dumps(said.wire):  # schemas, arguments and results arrive with all keys
+        result = il.convert(wire, case.dialect, target, kind=case.kind, model="m")
+        if KEY in json.dumps(result.wire):  # schemas, arguments and results arrive with all keys
             continue
-        if not is_reported(laws.read(home, case.kind, wire, case.model), said.report):
+        if not is_reported(laws.read(home, case.kind, wire, case.model), result.report):
             yield f"{case.kind} {shape(path)} <- {value!r}: {target} does not report it"
 
 

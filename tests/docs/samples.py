@@ -129,8 +129,8 @@ class Page(NamedTuple):
 def pages() -> list[Page]:
     """The README and every page of the docs but the decisions, which tell of the past."""
     paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    kept = [path for path in paths if "decisions" not in path.parts]
-    return [Page(path, path.read_text(encoding="utf-8")) for path in kept]
+    remaining = [path for path in paths if "decisions" not in path.parts]
+    return [Page(path, path.read_text(encoding="utf-8")) for path in remaining]
 
 
 def not_run(block: Block) -> str | None:

@@ -45,14 +45,14 @@ class StandIn(Upstream):
         if results:
             block = results[0].content[0]
             assert isinstance(block, il.ToolResultBlock)
-            said = "".join(getattr(part, "text", "") for part in block.content)
-            yield il.TextBlock(f"The stand-in's tool said: {said}")
+            text = "".join(getattr(part, "text", "") for part in block.content)
+            yield il.TextBlock(f"The stand-in's tool said: {text}")
         elif request.tools and request.options.tool_choice != il.ToolChoice("none"):
             tool = request.tools[0]
-            given = _fitting(tool.input_schema or {}, question)
+            value = _fitting(tool.input_schema or {}, question)
             if tool.name == "delegate":
-                given = {"task": question}
-            yield il.ToolUseBlock(f"call_{number}", tool.name, given)
+                value = {"task": question}
+            yield il.ToolUseBlock(f"call_{number}", tool.name, value)
         elif wanted is not None and wanted.schema is not None:
             yield il.TextBlock(json.dumps(_fitting(wanted.schema, question)))
         else:

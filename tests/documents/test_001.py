@@ -26,8 +26,8 @@ INLINE = base64.b64encode(PNG).decode()
 
 
 def wire(dialect: str, model: str, *messages: il.Message) -> Any:
-    told = il.retell(il.Request(messages, model), dialect, model)
-    return il.dialect(dialect).write_request(told.value).wire
+    result = il.retell(il.Request(messages, model), dialect, model)
+    return il.dialect(dialect).write_request(result.value).wire
 
 
 @requirement("S001-19", "S001-3")
@@ -155,11 +155,11 @@ def test_every_kind_goes_there_and_back() -> None:
 def test_messages_are_read_back_in_the_words_of_the_document() -> None:
     image = ContentPart(kind=ContentKind.IMAGE, image=ImageData(url="https://example.com/a.jpg"))
     text = ContentPart(kind=ContentKind.TEXT, text="Look.")
-    said = PartsMessage.of(il.Message.user([text, image]))
-    assert (said.role, said.text) == ("USER", "Look.")
-    assert [part.kind for part in said.content] == [ContentKind.TEXT, ContentKind.IMAGE]
-    assert said.content[1].image is not None
-    assert said.content[1].image.url == "https://example.com/a.jpg"
+    content = PartsMessage.of(il.Message.user([text, image]))
+    assert (content.role, content.text) == ("USER", "Look.")
+    assert [part.kind for part in content.content] == [ContentKind.TEXT, ContentKind.IMAGE]
+    assert content.content[1].image is not None
+    assert content.content[1].image.url == "https://example.com/a.jpg"
     result = PartsMessage.of(il.Message.tool_result(tool_call_id="call_1", content="4"))
     assert result.tool_call_id == "call_1"
     assert result.content[0].tool_result == ToolResultData("call_1", "4", False)

@@ -150,10 +150,10 @@ def test_that_history_said_to_openai_loses_nothing(store: Store) -> None:
     call = session.begin("What about the LICENSE file?").call()
     messages = call.wire["messages"]
     assert [m["role"] for m in messages] == ["user", "assistant", "tool", "assistant", "user"]
-    (told,) = messages[1]["tool_calls"]
-    assert json.loads(told["function"]["arguments"]) == {"path": "README.md"}
-    assert isinstance(told["function"]["arguments"], str)
-    assert messages[2]["tool_call_id"] == told["id"]
+    (result,) = messages[1]["tool_calls"]
+    assert json.loads(result["function"]["arguments"]) == {"path": "README.md"}
+    assert isinstance(result["function"]["arguments"], str)
+    assert messages[2]["tool_call_id"] == result["id"]
     assert [loss for loss in call.report.entries if loss.severity != "info"] == []
 
 
@@ -173,8 +173,8 @@ def test_thinking_to_openai_is_dropped_and_logged_with_five_fields(
     fields = {"session_id", "message_id", "block_type", "adapter", "reason"}
     assert fields <= vars(logged).keys()
     assert vars(logged)["block_type"] == "thinking"
-    told = [event.type for event in store.events(session.id)[before:]]
-    assert not [type for type in told if "drop" in type]
+    emitted = [event.type for event in store.events(session.id)[before:]]
+    assert not [type for type in emitted if "drop" in type]
 
 
 @requirement("S002-92", "S002-106")
@@ -189,8 +189,8 @@ def test_a_swap_is_refused_where_the_history_has_images(store: Store) -> None:
     assert "image" in words
     assert "unchanged" in words
     assert session.model == SONNET
-    told = [event.type for event in store.events(session.id)]
-    assert "routing.constraint_failure" in told
+    emitted = [event.type for event in store.events(session.id)]
+    assert "routing.constraint_failure" in emitted
 
 
 @requirement("S002-2", "S002-104")
@@ -210,8 +210,8 @@ def test_an_answer_that_is_read_kept_and_sent_home_is_the_same(store: Store, dia
     request = il.dialect(dialect).read_request(wire)
     session = store.create_session("/w").id
     store.append(session, request.messages)
-    kept = tuple(store.messages(session))
-    home = il.dialect(dialect).write_request(request.replace(messages=kept))
+    stored = tuple(store.messages(session))
+    home = il.dialect(dialect).write_request(request.replace(messages=stored))
     assert home.wire == wire
 
 

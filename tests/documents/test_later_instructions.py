@@ -44,24 +44,26 @@ def texts(parts: Any) -> list[str]:
 @pytest.mark.parametrize("source", ["flat", "openai-chat"])
 def test_all_of_them_can_be_put_in_front(target: str, model: str, source: str) -> None:
     data: Any = FLAT if source == "flat" else {"model": "gpt-5", "messages": FLAT}
-    told = il.convert(data, source, target, model=model, instructions="hoist")
-    system = told.wire.get("system") or told.wire["systemInstruction"]["parts"]
+    result = il.convert(data, source, target, model=model, instructions="hoist")
+    system = result.wire.get("system") or result.wire["systemInstruction"]["parts"]
     assert texts(system) == ["Be brief.", "Be kind."]
-    roles = [turn["role"] for turn in turns(told.wire)]
+    roles = [turn["role"] for turn in turns(result.wire)]
     assert roles == ["user", "model" if target == "gemini" else "assistant", "user"]
-    assert "Be kind." not in str(turns(told.wire))
-    assert "$.messages[3]" in str([loss.path for loss in told.report.entries])
+    assert "Be kind." not in str(turns(result.wire))
+    assert "$.messages[3]" in str([loss.path for loss in result.report.entries])
 
 
 @requirement("S000-27", "S001-9")
 @pytest.mark.parametrize(("target", "model"), TARGETS)
-def test_where_the_model_takes_none_later_they_are_marked_and_told(target: str, model: str) -> None:
-    told = il.convert(FLAT, "flat", target, model=model)
-    roles = [turn["role"] for turn in turns(told.wire)]
+def test_where_the_model_takes_none_later_they_are_marked_and_reported(
+    target: str, model: str
+) -> None:
+    result = il.convert(FLAT, "flat", target, model=model)
+    roles = [turn["role"] for turn in turns(result.wire)]
     assert roles == ["user", "model" if target == "gemini" else "assistant", "user"]
-    last = turns(told.wire)[-1]
+    last = turns(result.wire)[-1]
     assert "Be kind." in str(last)
-    assert [loss.kind for loss in told.report.entries if loss.path == "$.messages[3].role"] == [
+    assert [loss.kind for loss in result.report.entries if loss.path == "$.messages[3].role"] == [
         "downgraded"
     ]
 

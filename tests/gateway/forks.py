@@ -60,11 +60,11 @@ class Fork:
         folder, variables = str(cwd or Path.cwd()), dict(os.environ if env is None else env)
         order = {"words": words, "env": variables, "folder": folder, "session": own_session}
         reading, out = os.pipe()
-        errors, given = _errors(stderr, out)
+        errors, value = _errors(stderr, out)
         self._told, telling = os.pipe()
         with open(os.devnull, "rb") as nothing:
-            _first().order(order, [nothing.fileno(), out, given, telling])
-        for each in {out, given, telling} - _kept(stderr):
+            _first().order(order, [nothing.fileno(), out, value, telling])
+        for each in {out, value, telling} - _kept(stderr):
             os.close(each)
         self.returncode: int | None = None
         self._lock = threading.Lock()
@@ -93,9 +93,9 @@ class Fork:
         """All that it says on its output, up to its end."""
         assert self.stdout is not None
         with self.stdout as lines:
-            told = lines.read()
+            result = lines.read()
         self.wait()
-        return told, None
+        return result, None
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
@@ -168,17 +168,17 @@ def _load() -> None:
 def _next(orders: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Waits for orders; returns only in forks, with what is to be run."""
     while True:
-        told, streams, _, _ = socket.recv_fds(orders, _MOST, 4)
+        result, streams, _, _ = socket.recv_fds(orders, _MOST, 4)
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass  # watchers whose process has ended
-        if not told:
+        if not result:
             os._exit(0)  # whoever gave the orders is gone
         if os.fork() == 0:
             orders.close()
             *usual, telling = streams
             _watched(telling)
-            return json.loads(told), usual
+            return json.loads(result), usual
         for stream in streams:
             os.close(stream)
 
@@ -210,9 +210,9 @@ def _main() -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    for said in (sys.stdout, sys.stderr):
-        assert isinstance(said, io.TextIOWrapper)
-        said.reconfigure(line_buffering=True)
+    for content in (sys.stdout, sys.stderr):
+        assert isinstance(content, io.TextIOWrapper)
+        content.reconfigure(line_buffering=True)
     if order["session"]:
         os.setsid()
     os.environ.clear()

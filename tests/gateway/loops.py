@@ -203,9 +203,9 @@ class ScriptedProvider:
         wire = self.answers.pop(0)
         if not self.stream:
             return Answered([json.dumps(wire).encode()])
-        spoken = dialect_of(self.dialect)
-        writer, encode = spoken.stream_writer(), encoder(self.dialect)
-        frames = [f for event in il.unfold(spoken.read_response(wire)) for f in writer.feed(event)]
+        dialect = dialect_of(self.dialect)
+        writer, encode = dialect.stream_writer(), encoder(self.dialect)
+        frames = [f for event in il.unfold(dialect.read_response(wire)) for f in writer.feed(event)]
         return Answered([encode(frame) for frame in (*frames, *writer.close())])
 
     async def close(self) -> None:
@@ -315,9 +315,9 @@ class Client:
         self.history += wire["steps"]
         calls = [step for step in wire["steps"] if step["type"] == "function_call"]
         for call in calls:
-            said = f"sunny in {call['arguments']['city']}"
+            text = f"sunny in {call['arguments']['city']}"
             result = {"type": "function_result", "call_id": call["id"], "name": call["name"]}
-            self.history.append({**result, "result": said})
+            self.history.append({**result, "result": text})
         return len(calls)
 
     def _ollama(self, wire: Wire) -> int:
@@ -326,14 +326,14 @@ class Client:
         calls = message.get("tool_calls") or []
         for call in calls:
             function = call["function"]
-            said = f"sunny in {function['arguments']['city']}"
-            self.history.append({"role": "tool", "tool_name": function["name"], "content": said})
+            text = f"sunny in {function['arguments']['city']}"
+            self.history.append({"role": "tool", "tool_name": function["name"], "content": text})
         return len(calls)
 
 
 async def post(app: App, path: str, body: Wire, token: str | None = None) -> tuple[int, bytes]:
     """One request to the gateway, straight to its code."""
-    told: list[Any] = []
+    collected: list[Any] = []
     sent = [{"type": "http.request", "body": json.dumps(body).encode()}]
 
     async def receive() -> Any:
@@ -342,7 +342,7 @@ async def post(app: App, path: str, body: Wire, token: str | None = None) -> tup
         return sent.pop(0)
 
     async def send(message: Any) -> None:
-        told.append(message)
+        collected.append(message)
 
     headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
     scope = {
@@ -353,8 +353,8 @@ async def post(app: App, path: str, body: Wire, token: str | None = None) -> tup
         "headers": headers,
     }
     await app(scope, receive, send)
-    data = b"".join(each.get("body", b"") for each in told)
-    return told[0]["status"], data
+    data = b"".join(each.get("body", b"") for each in collected)
+    return collected[0]["status"], data
 
 
 async def ask(app: App, client: Client, stream: bool, token: str | None = None) -> Wire:
@@ -366,10 +366,10 @@ async def ask(app: App, client: Client, stream: bool, token: str | None = None) 
     assert status == 200, data
     if not stream:
         return json.loads(data)
-    spoken = dialect_of(client.front)
-    reader, frames = spoken.stream_reader(), decoder(client.front)
+    dialect = dialect_of(client.front)
+    reader, frames = dialect.stream_reader(), decoder(client.front)
     events = [e for f in (*frames.feed(data), *frames.close()) for e in reader.feed(f)]
-    return spoken.write_response(il.fold([*events, *reader.close()])).wire
+    return dialect.write_response(il.fold([*events, *reader.close()])).wire
 
 
 def gateway_of(

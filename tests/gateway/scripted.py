@@ -90,8 +90,8 @@ class Scripted:
             waiting.set_result(None)
 
     def end(self, number: int, whole: bool) -> None:
-        told = self.told[number]
-        self.told[number] = Told(told.asked, asyncio.get_running_loop().time(), whole)
+        result = self.told[number]
+        self.told[number] = Told(result.asked, asyncio.get_running_loop().time(), whole)
 
 
 class Connection(asyncio.Protocol):

@@ -80,11 +80,11 @@ class Served:
             method, f"{self.base}{path}", json=body, headers=headers, **more
         ) as reply:
             data = await reply.read()
-            told = {name.lower(): value for name, value in reply.headers.items()}
+            collected = {name.lower(): value for name, value in reply.headers.items()}
             try:
-                return reply.status, json.loads(data), told
+                return reply.status, json.loads(data), collected
             except ValueError:
-                return reply.status, data.decode(), told
+                return reply.status, data.decode(), collected
 
     async def stored(self) -> None:
         """Returns when every request has ended and is in the trace: its client may have the answer

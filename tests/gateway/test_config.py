@@ -194,7 +194,7 @@ def test_routes_that_lead_nowhere_are_found_without_asking_anybody(tmp_path: Pat
     assert "nobody" in str(rows["nobody"].problem)
 
 
-def test_a_providers_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_providers_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "providers.toml"
     file.write_text("[providers.x]\nnonsense = 1\n")
     (problem,) = check(Settings(providers_file=file))
@@ -260,7 +260,7 @@ def test_a_route_with_pools_and_a_provider_with_several_keys(tmp_path: Path) -> 
         (b"[providers]\nopenai = 3", "providers.openai: expected a table"),
     ],
 )
-def test_what_is_wrong_with_a_pool_is_said_with_its_place(
+def test_problems_of_a_pool_are_reported_with_their_place(
     tmp_path: Path, text: bytes, problem: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -32,13 +32,13 @@ def converted(home: Path, *bodies: dict[str, Any]) -> list[tuple[int, Any]]:
 
 
 def test_a_body_is_recognised_and_said_in_another_form(tmp_path: Path) -> None:
-    ((status, told),) = converted(tmp_path, {"text": CHAT, "target": "anthropic"})
-    assert (status, told["source"], told["kind"]) == (200, "openai-chat", "request")
-    assert told["evidence"]
+    ((status, result),) = converted(tmp_path, {"text": CHAT, "target": "anthropic"})
+    assert (status, result["source"], result["kind"]) == (200, "openai-chat", "request")
+    assert result["evidence"]
     expected = il.convert(CHAT, "openai-chat", "anthropic")
-    assert json.loads(told["text"]) == expected.wire
-    assert told["losses"] == json.loads(expected.report.to_json())["losses"]
-    assert [loss["at"] for loss in told["losses"] if "seed" in loss["path"]] == [["$.seed"]]
+    assert json.loads(result["text"]) == expected.wire
+    assert result["losses"] == json.loads(expected.report.to_json())["losses"]
+    assert [loss["at"] for loss in result["losses"] if "seed" in loss["path"]] == [["$.seed"]]
 
 
 def test_numbers_stay_as_they_were_said(tmp_path: Path) -> None:
@@ -53,18 +53,18 @@ def test_numbers_stay_as_they_were_said(tmp_path: Path) -> None:
             },
         ],
     }
-    ((_, told),) = converted(tmp_path, {"text": json.dumps(body), "target": "anthropic"})
-    assert "12345678901234567890" in told["text"]
-    assert "1.0" in told["text"]
+    ((_, result),) = converted(tmp_path, {"text": json.dumps(body), "target": "anthropic"})
+    assert "12345678901234567890" in result["text"]
+    assert "1.0" in result["text"]
 
 
 def test_what_was_said_of_a_body_counts(tmp_path: Path) -> None:
     message = '[{"role": "user", "content": [{"type": "text", "text": "hi"}]}]'
-    ((status, told),) = converted(
+    ((status, result),) = converted(
         tmp_path, {"text": message, "source": "canonical", "target": "gemini", "model": "x"}
     )
-    assert (status, told["source"], told["losses"]) == (200, "canonical", [])
-    assert json.loads(told["text"])["contents"]
+    assert (status, result["source"], result["losses"]) == (200, "canonical", [])
+    assert json.loads(result["text"])["contents"]
 
 
 def test_what_cannot_be_converted_is_told_with_a_reason(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_what_cannot_be_converted_is_told_with_a_reason(tmp_path: Path) -> None:
     )
     assert [status for status, _ in replies] == [400] * 8
     assert "line 1, column 30" in replies[1][1]["error"]["message"]
-    assert [told["error"]["code"] for _, told in replies] == [
+    assert [reported["error"]["code"] for _, reported in replies] == [
         *(
             "not_convertible",
             "not_convertible",
@@ -95,8 +95,8 @@ def test_what_cannot_be_converted_is_told_with_a_reason(tmp_path: Path) -> None:
 
 def test_a_body_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("interlingua.gateway.convert.MOST_BYTES", 1000)
-    ((status, told),) = converted(tmp_path, {"text": "x" * 1000, "target": "anthropic"})
-    assert (status, told["error"]["code"]) == (413, "request_too_large")
+    ((status, result),) = converted(tmp_path, {"text": "x" * 1000, "target": "anthropic"})
+    assert (status, result["error"]["code"]) == (413, "request_too_large")
 
 
 def test_files_and_addresses_that_a_body_names_are_not_opened(tmp_path: Path) -> None:
@@ -109,10 +109,10 @@ def test_files_and_addresses_that_a_body_names_are_not_opened(tmp_path: Path) ->
         {"text": text, "source": "canonical", "target": name, "model": "x"}
         for name in ("openai-chat", "anthropic", "gemini", "flat", "canonical")
     ]
-    for status, told in converted(tmp_path, *bodies):
-        assert status == 200, told
-        assert "Y2FuYXJ5" not in told["text"]
-        assert "canary" not in told["text"]
+    for status, reported in converted(tmp_path, *bodies):
+        assert status == 200, reported
+        assert "Y2FuYXJ5" not in reported["text"]
+        assert "canary" not in reported["text"]
 
 
 def test_a_stream_is_recognized_and_its_losses_name_frames(tmp_path: Path) -> None:

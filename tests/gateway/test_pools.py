@@ -294,11 +294,11 @@ def test_a_conversation_is_known_by_its_names_or_by_its_beginning() -> None:
         *("prompt_cache_key", "previous_response_id", "conversation"),
         *("user", "safety_identifier"),
     ):
-        mine = conversation_of(body(messages=[hello], **{name: "a"}), "t")
+        own = conversation_of(body(messages=[hello], **{name: "a"}), "t")
         again = conversation_of(body(messages=[turn("user", "Other")], **{name: "a"}), "t")
-        assert mine == again
-        assert mine is not None
-        assert not mine.is_first
+        assert own == again
+        assert own is not None
+        assert not own.is_first
     claude = conversation_of(body(messages=[hello], metadata={"user_id": "a"}), "t")
     assert claude is not None
     assert not claude.is_first
@@ -581,8 +581,8 @@ def test_a_response_from_before_there_were_keys_can_still_be_continued(tmp_path:
         token = key(tmp_path).token
         async with served(tmp_path, made) as gateway:
             wire = {"model": "pool", "input": "go on", "previous_response_id": first["id"]}
-            status, told, _ = await gateway.ask("POST", "/v1/responses", wire, token)
-            assert status == 200, told
+            status, response, _ = await gateway.ask("POST", "/v1/responses", wire, token)
+            assert status == 200, response
 
     with Storing() as provider:
         asyncio.run(work(provider))

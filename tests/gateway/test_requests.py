@@ -69,7 +69,7 @@ def test_what_passed_is_listed_the_newest_first_by_page(tmp_path: Path) -> None:
 
 
 def test_what_is_running_is_seen_by_whom_it_belongs_to(tmp_path: Path) -> None:
-    mine, others = key(tmp_path, "mine"), key(tmp_path, "others")
+    own, others = key(tmp_path, "mine"), key(tmp_path, "others")
 
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
@@ -81,19 +81,19 @@ def test_what_is_running_is_seen_by_whom_it_belongs_to(tmp_path: Path) -> None:
                 assert status == 200
                 return found
 
-            asking = asyncio.create_task(chat(gateway, "slow", mine.token, stream=True))
+            asking = asyncio.create_task(chat(gateway, "slow", own.token, stream=True))
             while (
-                not (found := await running(mine.token))["count"]
+                not (found := await running(own.token))["count"]
                 or not found["requests"][0]["model"]
             ):
                 await asyncio.sleep(0.02)
             (row,) = found["requests"]
-            assert (row["model"], row["stream"], row["key_id"]) == (ANTHROPIC, True, mine.key.id)
+            assert (row["model"], row["stream"], row["key_id"]) == (ANTHROPIC, True, own.key.id)
             assert row["elapsed_ms"] >= 0
             assert (await running(others.token)) == {"requests": [], "count": 0}
             assert row["id"] == await asking
-            await chat(gateway, "fail", mine.token)
-            assert (await running(mine.token))["count"] == 0
+            await chat(gateway, "fail", own.token)
+            assert (await running(own.token))["count"] == 0
             assert not gateway.service.gateway.under_way
 
     run(work)
@@ -154,7 +154,7 @@ def test_what_passed_is_summed_for_whom_it_belongs_to(tmp_path: Path) -> None:
     run(work)
 
 
-def test_some_are_chosen_and_a_wrong_filter_is_told(tmp_path: Path) -> None:
+def test_some_are_chosen_and_a_wrong_filter_is_reported(tmp_path: Path) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
         async with served(tmp_path) as gateway:
@@ -171,8 +171,8 @@ def test_some_are_chosen_and_a_wrong_filter_is_told(tmp_path: Path) -> None:
                 day = f"{now + timedelta(days=days):%Y-%m-%d}"
                 assert len(await ids(gateway, f"?{name}={day}")) == count
             for wrong in ("status=bad", "since=yesterday", "limit=0", "model=%00", "key="):
-                status, told, _ = await gateway.ask("GET", f"/requests?{wrong}")
-                assert (status, "message" in told["error"]) == (400, True), wrong
+                status, reply, _ = await gateway.ask("GET", f"/requests?{wrong}")
+                assert (status, "message" in reply["error"]) == (400, True), wrong
             status, _, _ = await gateway.ask("GET", "/requests?before=req_nothing")
             assert status == 404
 
@@ -185,14 +185,14 @@ def test_one_is_shown_with_its_report_its_tries_and_its_trace(tmp_path: Path) ->
         async with served(tmp_path) as gateway:
             lossy, plain = await chat(gateway, "hi", seed=7), await chat(gateway, "hi")
             await gateway.stored()
-            _, told, _ = await gateway.ask("GET", f"/v1/requests/{lossy}")
-            assert told["report"]["target"] == "anthropic"
-            assert [loss["path"] for loss in told["report"]["losses"]] == ["$.options.seed"]
-            assert [each["model"] for each in told["tries"]] == [ANTHROPIC]
-            (event,) = told["trace"]
+            _, reply, _ = await gateway.ask("GET", f"/v1/requests/{lossy}")
+            assert reply["report"]["target"] == "anthropic"
+            assert [loss["path"] for loss in reply["report"]["losses"]] == ["$.options.seed"]
+            assert [each["model"] for each in reply["tries"]] == [ANTHROPIC]
+            (event,) = reply["trace"]
             assert event["payload"]["request_id"] == lossy
-            _, told, _ = await gateway.ask("GET", f"/requests/{plain}")
-            assert (told["report"], len(told["trace"])) == (None, 1)
+            _, reply, _ = await gateway.ask("GET", f"/requests/{plain}")
+            assert (reply["report"], len(reply["trace"])) == (None, 1)
             for nothing in ("req_nothing", "nothing", f"{plain}%00", "req_" + IDS.new()):
                 status, _, _ = await gateway.ask("GET", f"/requests/{nothing}")
                 assert status == 404
@@ -260,8 +260,8 @@ def test_a_key_sees_its_own_and_one_that_may_read_all_sees_all(tmp_path: Path) -
 
 
 async def keys_of(gateway: Served, token: str) -> list[dict[str, Any]]:
-    _, told, _ = await gateway.ask("GET", "/keys", token=token)
-    rows: list[dict[str, Any]] = told["keys"]
+    _, reply, _ = await gateway.ask("GET", "/keys", token=token)
+    rows: list[dict[str, Any]] = reply["keys"]
     return rows
 
 
@@ -271,8 +271,8 @@ def test_pages_of_other_origins_and_hosts_see_nothing(tmp_path: Path) -> None:
             for path in ("/requests", "/requests/req_1", "/keys", "/v1/requests"):
                 for headers in ({"origin": "http://evil.example"}, {"host": "evil.example"}):
                     for more in ({}, SSE):
-                        given = {**headers, **more}
-                        status, _, _ = await gateway.ask("GET", path, headers=given)
+                        fields = {**headers, **more}
+                        status, _, _ = await gateway.ask("GET", path, headers=fields)
                         assert status == 403
 
     run(work)
@@ -344,25 +344,25 @@ def test_what_passes_is_told_as_it_ends_and_who_comes_back_misses_nothing(tmp_pa
             failed = await first(frames(gateway, "?after=0&status=failed"), 1)
             assert failed[0][1]["id"] == made[1]
             for wrong, status in (("x", 400), ("99", 410)):
-                given = {**SSE, "last-event-id": wrong}
-                found, _, _ = await gateway.ask("GET", "/requests", headers=given)
+                fields = {**SSE, "last-event-id": wrong}
+                found, _, _ = await gateway.ask("GET", "/requests", headers=fields)
                 assert found == status
 
     run(work)
 
 
 def test_a_key_is_told_of_its_own_alone(tmp_path: Path) -> None:
-    mine, other = key(tmp_path, "mine"), key(tmp_path, "other")
+    own, other = key(tmp_path, "mine"), key(tmp_path, "other")
 
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
         async with served(tmp_path) as gateway:
-            stream = frames(gateway, "?after=0", mine.token)
+            stream = frames(gateway, "?after=0", own.token)
             watching = asyncio.ensure_future(first(stream, 2))
             made = []
             for _ in range(2):
                 await chat(gateway, "hi", other.token)
-                made.append(await chat(gateway, "hi", mine.token))
+                made.append(await chat(gateway, "hi", own.token))
             assert [row["id"] for _, row in await watching] == made
 
     run(work)
@@ -383,9 +383,9 @@ def test_what_another_worker_writes_is_seen_here(tmp_path: Path) -> None:
             reading = asyncio.ensure_future(first(watching.read(RequestFilter(), 0), 2))
             made = row()
             await there.append_requests([made])
-            opening, told = await reading
+            opening, result = await reading
             assert opening.startswith(b":")
-            assert made.id.encode() in told
+            assert made.id.encode() in result
             watching.close()
 
     asyncio.run(work())

@@ -37,9 +37,9 @@ def rooms() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path in HOME.rglob("*.py"):
         name = ".".join((PACKAGE, *path.relative_to(HOME).with_suffix("").parts))
-        mine = room_of(name.removesuffix(".__init__"))
-        others = {room_of(module) for module in imported(path)} - {mine}
-        found.setdefault(mine, set()).update(others)
+        own = room_of(name.removesuffix(".__init__"))
+        others = {room_of(module) for module in imported(path)} - {own}
+        found.setdefault(own, set()).update(others)
     return found
 
 

@@ -150,8 +150,8 @@ def test_retries_and_timeouts_are_those_of_the_page(home: Path) -> None:
         status, _, headers = await gateway.ask("POST", CHAT, wire, made.token)
         assert (status, headers["x-interlingua-model"]) == (200, "openai:gpt-4.1-mini")
         await gateway.stored()
-        _, told, _ = await gateway.ask("GET", "/requests?limit=1", token=made.token)
-        assert told["requests"][0]["attempts"] == len(provider.keys) > 1, "each is in the log"
+        _, reply, _ = await gateway.ask("GET", "/requests?limit=1", token=made.token)
+        assert reply["requests"][0]["attempts"] == len(provider.keys) > 1, "each is in the log"
 
     walk(home, work, timeout=0.5, first_byte_timeout=0.5)
 
@@ -164,12 +164,12 @@ def test_budgets_rates_and_retention_hold_on_the_page_s_gateway(home: Path) -> N
         store.append_requests([RequestRow(f"req_{Ulids().new()}", old, "openai-chat", 200, 1)])
 
     async def work(gateway: Served, provider: Watched) -> None:
-        status, told, headers = await gateway.ask("POST", CHAT, asked("hi", "fast"), made.token)
-        assert status == 200, told
+        status, reply, headers = await gateway.ask("POST", CHAT, asked("hi", "fast"), made.token)
+        assert status == 200, reply
         assert headers["x-ratelimit-limit-requests"] == "50"
         wire = asked("hi", "fast", user="ann")
-        status, told, _ = await gateway.ask("POST", CHAT, wire, made.token)
-        assert (status, told["error"]["code"]) == (429, "quota_exceeded"), "the end user's budget"
+        status, reply, _ = await gateway.ask("POST", CHAT, wire, made.token)
+        assert (status, reply["error"]["code"]) == (429, "quota_exceeded"), "the end user's budget"
         await gateway.stored()
         before = len([row async for row in gateway.service.store.all_requests()])
         await gateway.service.sweeper.sweep()
@@ -214,8 +214,8 @@ def test_a_key_with_a_cap_uses_deployments_that_have_a_price(
             found = {}
             for number in range(40):
                 wire = asked(f"{words} {number}", "smart")
-                status, told, headers = await gateway.ask("POST", CHAT, wire, made.token)
-                assert status == 200, told
+                status, reply, headers = await gateway.ask("POST", CHAT, wire, made.token)
+                assert status == 200, reply
                 found[headers["x-interlingua-model"]] = headers["x-interlingua-cost-usd"]
             return found
 
@@ -247,8 +247,8 @@ async def _walk(gateway: Served, provider: Watched, token: str) -> None:
     assert await ask("gpt-4.1-mini") == "openai:gpt-4.1-mini", "a wildcard"
     assert await ask("gpt-of-tomorrow") == "openai:gpt-of-tomorrow", "also for unknown names"
     assert await ask("team/gpt-4.1") == "anthropic:gpt-4.1", "the rest of the name"
-    _, told, _ = await gateway.ask("POST", CHAT, asked("hi", "smrt"), token)
-    assert "near: smart" in told["error"]["message"], "routes are among the nearest names"
+    _, reply, _ = await gateway.ask("POST", CHAT, asked("hi", "smrt"), token)
+    assert "near: smart" in reply["error"]["message"], "routes are among the nearest names"
     provider.keys.clear()
     for number in range(24):
         assert (await ask("smart", f"question {number}")) in ("openai:gpt-5", "azure:gpt-5")

@@ -155,8 +155,8 @@ def _ollama_request(wire: Any) -> list[str]:
         images = message.get("images", [])
         if not isinstance(images, list) or not all(isinstance(each, str) for each in images):
             found.append(f"/messages/{index}/images: not all base64 texts")
-        said = {key: item for key, item in message.items() if key != "images"}
-        found += _validates(ollama.Message, said)
+        fields = {key: item for key, item in message.items() if key != "images"}
+        found += _validates(ollama.Message, fields)
     if wire.get("think") not in (None, True, False, "low", "medium", "high", "max"):
         found.append(f"/think: {wire['think']!r}")
     return found

@@ -60,7 +60,7 @@ def examine(name: str, record: str, frames: Sequence[Frame], every: int = 1) -> 
         problems.append("fed one byte at a time it gives other frames")
     if len(expected) != len(pieces):
         return Outcome(name, record, len(frames), 0, 0, 0, ["its frames do not come back"])
-    told = told_after(dialect_of(name), expected)
+    result = told_after(dialect_of(name), expected)
     cuts = ends = early = 0
     for number, piece in enumerate(pieces):
         before = pieces[number - 1] if number else b""
@@ -69,13 +69,13 @@ def examine(name: str, record: str, frames: Sequence[Frame], every: int = 1) -> 
             if two_pieces(name, before, piece, place) != expected[max(number - 1, 0) : number + 1]:
                 problems.append(f"cut at byte {place} of frame {number} it gives other frames")
             last = ended(name, before, piece, place, number)
-            complete = told[number] if not last else told[number + 1]
+            complete = result[number] if not last else result[number + 1]
             if last and last != [expected[number]]:
                 complete = told_of(dialect_of(name), [*expected[:number], *last])
             if complete is None:
                 continue
             ends += 1
-            if told[-1] is None or complete != told[-1][: len(complete)]:
+            if result[-1] is None or complete != result[-1][: len(complete)]:
                 if name == "gemini" and signalled(expected[: number + len(last)]):
                     early += 1
                     continue
@@ -128,11 +128,11 @@ def told_after(dialect: Dialect, frames: Sequence[Frame]) -> list[Told | None]:
     reader = dialect.stream_reader()
     shared = constants()
     seen: list[Event] = []
-    told = [_told(seen, copy.deepcopy(reader, dict(shared)).close())]
+    collected = [_told(seen, copy.deepcopy(reader, dict(shared)).close())]
     for frame in frames:
         seen += [e for e in reader.feed(frame) if isinstance(e, MessageComplete | StreamError)]
-        told.append(_told(seen, copy.deepcopy(reader, dict(shared)).close()))
-    return told
+        collected.append(_told(seen, copy.deepcopy(reader, dict(shared)).close()))
+    return collected
 
 
 def constants() -> dict[int, Any]:

@@ -155,31 +155,33 @@ def requests() -> list[Request]:
 
 def responses() -> list[Response]:
     usage = filled(Usage)
-    said = MessageMetadata(
+    content = MessageMetadata(
         protocol="word",
         response_model="model",
         response_id="r_1",
         usage=usage,
         stop_reason=StopReason.END_TURN,
     )
-    called = said.replace(stop_reason=StopReason.TOOL_USE)
+    called = content.replace(stop_reason=StopReason.TOOL_USE)
     failed = MessageMetadata(
         status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message="word"
     )
     image = filled(ImageBlock, source=_PNG, media_type="image/png")
     return [
-        Response(Message.assistant([filled(TextBlock)], said)),
+        Response(Message.assistant([filled(TextBlock)], content)),
         Response(Message.assistant([filled(ThinkingBlock), filled(ToolUseBlock)], called)),
-        Response(Message.assistant([filled(RedactedThinkingBlock), image], said)),
-        Response(
-            Message.assistant([filled(RefusalBlock)], said.replace(stop_reason=StopReason.REFUSAL))
-        ),
-        Response(Message.assistant([filled(CompactionBlock), TextBlock("a")], said)),
-        Response(Message.assistant("a", said), (Message.assistant("b", said),)),
-        Response(Message.assistant("a", said.replace(cache_diagnosis=filled(CacheDiagnosis)))),
+        Response(Message.assistant([filled(RedactedThinkingBlock), image], content)),
         Response(
             Message.assistant(
-                "a", said.replace(input_transformations=(filled(InputTransformation),))
+                [filled(RefusalBlock)], content.replace(stop_reason=StopReason.REFUSAL)
+            )
+        ),
+        Response(Message.assistant([filled(CompactionBlock), TextBlock("a")], content)),
+        Response(Message.assistant("a", content), (Message.assistant("b", content),)),
+        Response(Message.assistant("a", content.replace(cache_diagnosis=filled(CacheDiagnosis)))),
+        Response(
+            Message.assistant(
+                "a", content.replace(input_transformations=(filled(InputTransformation),))
             )
         ),
         Response(

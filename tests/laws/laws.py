@@ -93,8 +93,8 @@ Fact = tuple[Any, ...]
 def abroad(value: Exchange, target: Dialect, source: str | None = None) -> list[str]:
     """Facts of the value that are neither in what comes back nor in the report, and losses of facts
     that are still there."""
-    told = retell(value, target, source=source)
-    written = write(target, told.value, told.recorder)
+    result = retell(value, target, source=source)
+    written = write(target, result.value, result.recorder)
     kind = "request" if isinstance(value, Request) else "response"
     back = read(target, kind, written.wire, written.model, written.stream)
     return compare(value, back, list(written.report.entries))
@@ -106,8 +106,10 @@ def compare(value: Exchange, back: Exchange, losses: list[Loss]) -> list[str]:
     listed = {loss.path for loss in losses}
     problems = []
     kept_facts: dict[str, bool] = {}
-    said = [(is_told(path, listed), path, fact) for path, fact in facts(value)]
-    for is_listed, path, fact in sorted(said, key=lambda each: each[0]):  # those first that must be
+    items = [(is_told(path, listed), path, fact) for path, fact in facts(value)]
+    for is_listed, path, fact in sorted(
+        items, key=lambda each: each[0]
+    ):  # those first that must be
         found = next((each for each in spoken(fact, path, listed) if there[each] > 0), None)
         if found is not None:
             there[found] -= 1
@@ -120,9 +122,9 @@ def compare(value: Exchange, back: Exchange, losses: list[Loss]) -> list[str]:
             kept_facts[path] = True
         else:
             problems.append(f"lost without a word: {path} = {str(fact)[:120]}")
-    whole = Counter(fact for _, _, fact in said)
+    whole = Counter(fact for _, _, fact in items)
     arrived = Counter(fact for _, fact in facts(back))
-    all_there = {path for _, path, fact in said if arrived[fact] >= whole[fact]}
+    all_there = {path for _, path, fact in items if arrived[fact] >= whole[fact]}
     problems += [
         f"false alarm: {loss}"
         for loss in losses
@@ -317,9 +319,9 @@ def own(
     if isinstance(value, Response) and value.message.metadata.status is not MessageStatus.COMPLETE:
         return []
     history = value if isinstance(value, Request) else history_of(value)
-    told = retell(history, dialect, provider=provider, source=source)
-    problems = [f"reported to its own model: {loss}" for loss in told.report.entries]
-    before, after = codec.dumps(history), codec.dumps(told.value)
+    result = retell(history, dialect, provider=provider, source=source)
+    problems = [f"reported to its own model: {loss}" for loss in result.report.entries]
+    before, after = codec.dumps(history), codec.dumps(result.value)
     if before != after:
         problems.append(f"changed: {difference(json.loads(before), json.loads(after))}")
     return problems

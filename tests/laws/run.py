@@ -158,8 +158,8 @@ def accepted(value: Any, target: str, case: Case) -> list[str]:
     writer = dialect_of(target)
     if isinstance(value, Request) and value.model is None:
         value = value.replace(model="model")  # the recording does not know what the URL said
-    told = retell(value, writer, source=case.dialect)
-    wire = laws.write(writer, told.value, told.recorder).wire
+    result = retell(value, writer, source=case.dialect)
+    wire = laws.write(writer, result.value, result.recorder).wire
     return [f"to {target}: {each}" for each in acceptable.problems(target, case.kind, wire)]
 
 
@@ -167,8 +167,8 @@ def there_and_back(case: Case, home: Any, value: Any) -> list[str]:
     """Having spoken another dialect changes nothing of what is kept."""
     before = codec.dumps(value)
     for target in dialects():
-        told = retell(value, target, source=case.dialect)
-        laws.write(dialect_of(target), told.value, told.recorder)
+        result = retell(value, target, source=case.dialect)
+        laws.write(dialect_of(target), result.value, result.recorder)
     if codec.dumps(value) != before:
         return ["retelling changed what is kept"]
     found = laws.difference(case.wire, laws.write(home, value).wire)

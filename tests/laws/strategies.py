@@ -339,13 +339,13 @@ def tool_use_blocks(
 def _tool_use(draw: DrawFn, id: str, executor: Executor, with_raw: bool) -> ToolUseBlock:
     custom = executor == "client" and draw(_chance())
     names = PROVIDER_TOOLS if executor == "provider" else CUSTOM_TOOLS if custom else CLIENT_TOOLS
-    given = {"input": draw(texts())} if custom else draw(json_objects())
+    fields = {"input": draw(texts())} if custom else draw(json_objects())
     spelled = not custom and draw(_chance())
     return ToolUseBlock(
         id,
         draw(_pick(*names)),
-        given,
-        raw_arguments=json.dumps(given, indent=1) if spelled else None,
+        fields,
+        raw_arguments=json.dumps(fields, indent=1) if spelled else None,
         signature=draw(_rarely(_opaque())),
         executor=executor,
         call_type="custom" if custom else None,
@@ -823,12 +823,12 @@ class _Scribe:
         """As the session holds them."""
         if not self.stored:
             return tuple(messages)
-        session_id, kept, time = self.ulids.new(), [], self.started
+        session_id, stored, time = self.ulids.new(), [], self.started
         for message in messages:
             time += timedelta(microseconds=self.draw(st.integers(1, 10**7)))
             id = self.ulids.new()
-            kept.append(message.replace(id=id, session_id=session_id, created_at=time))
-        return tuple(kept)
+            stored.append(message.replace(id=id, session_id=session_id, created_at=time))
+        return tuple(stored)
 
 
 @cache

@@ -75,9 +75,9 @@ def home(dialect: Dialect, frames: Sequence[Frame]) -> list[str]:
     events = read(dialect, frames)
     stored = _events.decode(msgspec.json.encode(events))
     problems = []
-    for word, told in (("at once", events), ("stored", stored)):
+    for word, reported in (("at once", events), ("stored", stored)):
         writer = dialect.stream_writer()
-        back = [frame for event in told for frame in writer.feed(event)] + writer.close()
+        back = [frame for event in reported for frame in writer.feed(event)] + writer.close()
         problems += _differences(word, frames, back)
         problems += [f"{word}: loss without conversion: {loss}" for loss in writer.report.entries]
     return problems
@@ -143,8 +143,8 @@ def folds(dialect: Dialect, frames: Sequence[Frame]) -> list[str]:
         if not isinstance(event, MessageComplete):
             folder.feed(event)
             continue
-        told, whole = folder.response(), event.response
-        messages = zip(_messages(told), _messages(whole), strict=False)
+        collected, whole = folder.response(), event.response
+        messages = zip(_messages(collected), _messages(whole), strict=False)
         if any(one.content != other.content for one, other in messages):
             problems.append("its events tell other blocks than its end")
         folder = Folder()
@@ -207,11 +207,11 @@ def square(source: str, target: str, frames: Sequence[Frame]) -> list[str]:
         written = writer.write_response(retold.value, retold.recorder)
         lost += list(written.report.entries)
         whole.append(writer.read_response(written.json()))
-    told = list(converter.report.entries)
+    reported = list(converter.report.entries)
     if len(whole) > 1 and len(streamed) < len(whole):
-        return _joined(streamed, whole, told)
-    problems = [] if failed else _unlike_losses(told, lost)
-    extra = Counter(_key(loss) for loss in told) - Counter(_key(loss) for loss in lost)
+        return _joined(streamed, whole, reported)
+    problems = [] if failed else _unlike_losses(reported, lost)
+    extra = Counter(_key(loss) for loss in reported) - Counter(_key(loss) for loss in lost)
     for one, other in zip(streamed, whole, strict=True):
         problems += unlike(one, other, extra, in_order=target != "ollama")
     return problems
@@ -247,9 +247,9 @@ def _joined(streamed: list[Response], whole: list[Response], told: list[Loss]) -
     """Several messages for a wire that has one: joined, or else it is told."""
     if any(loss.path == "$" for loss in told):
         return []
-    said = "".join([response.message.text for response in streamed])
+    text = "".join([response.message.text for response in streamed])
     wanted = "".join([response.message.text for response in whole])
-    return [] if said == wanted else [f"{len(whole)} messages became {len(streamed)}, untold"]
+    return [] if text == wanted else [f"{len(whole)} messages became {len(streamed)}, untold"]
 
 
 def unlike(

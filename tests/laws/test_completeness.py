@@ -488,8 +488,8 @@ def test_foreign_members_of_a_stream_can_be_retold_and_folded(target: str) -> No
     teller = StreamRewriter("openai-chat", il.dialect(target))
     events = [*events_of((b.TextBlock("a"), TrialBlock()))[:-1], TrialEvent()]
     complete = events_of((b.TextBlock("a"), TrialBlock()))[-1]
-    told = [each for event in [*events, complete] for each in teller.feed(event)]
-    _, report = streamed(target, told)
+    emitted = [each for event in [*events, complete] for each in teller.feed(event)]
+    _, report = streamed(target, emitted)
     assert "trial" in {loss.block_type for loss in report.entries}
     assert il.fold([*events, complete]).message.content[1] == TrialBlock()
 

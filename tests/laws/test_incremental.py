@@ -77,20 +77,20 @@ def test_generated_conversations_give_what_whole_conversions_give(
 @pytest.mark.parametrize("target", TARGETS)
 def test_items_of_one_answer_stay_together(target: str) -> None:
     """Where a body ended within the items of an answer, reading goes on before the answer."""
-    said: list[Any] = [{"role": "user", "content": "Run it."}]
+    items: list[Any] = [{"role": "user", "content": "Run it."}]
     for number in range(4):
         call = {"type": "function_call", "call_id": f"c{number}", "name": "run", "arguments": "{}"}
-        said += [
+        items += [
             {"type": "message", "role": "assistant", "content": f"Run {number}."},
             {"type": "function_call", **call},
             {"type": "function_call_output", "call_id": f"c{number}", "output": "done"},
         ]
     check = Check("openai-responses", target)
-    for count in range(1, len(said) + 1):
-        wire = {"model": "gpt-5", "instructions": "Be brief.", "input": said[:count]}
+    for count in range(1, len(items) + 1):
+        wire = {"model": "gpt-5", "instructions": "Be brief.", "input": items[:count]}
         check.require(msgspec.json.encode(wire))
-    assert check.converter.figures.hits == len(said) - 1
-    wire["input"] = [*said, {"type": "item_reference", "id": "msg_1"}]
+    assert check.converter.figures.hits == len(items) - 1
+    wire["input"] = [*items, {"type": "item_reference", "id": "msg_1"}]
     check.require(msgspec.json.encode(wire))
 
 

@@ -76,10 +76,10 @@ def judged(change: Callable[[Wire], None], losses: list[Loss] | None = None) -> 
     written = il.convert(ASKED, "anthropic", "openai-chat")
     wire = _copy(written.wire)
     change(wire)
-    [said] = facts.of("anthropic", "request", ASKED)
-    [told] = facts.of("openai-chat", "request", wire)
+    [content] = facts.of("anthropic", "request", ASKED)
+    [result] = facts.of("openai-chat", "request", wire)
     entries = list(written.report.entries) if losses is None else losses
-    return translation.judged(said, told, value, entries, "openai-chat")
+    return translation.judged(content, result, value, entries, "openai-chat")
 
 
 def _copy(wire: Any) -> Any:
@@ -167,18 +167,18 @@ def test_a_search_that_was_asked_for_beside_the_tools_may_become_one() -> None:
     assert translation.abroad("openai-chat", "openrouter", "request", wire) == []
     del wire["web_search_options"]
     value = il.dialect("openai-chat").read_request(wire)
-    [said] = facts.of("openai-chat", "request", wire)
+    [content] = facts.of("openai-chat", "request", wire)
     added = {**wire, "tools": [{"type": "openrouter:web_search"}]}
-    [told] = facts.of("openrouter", "request", added)
-    assert translation.judged(said, told, value, [], "openrouter") != []
+    [result] = facts.of("openrouter", "request", added)
+    assert translation.judged(content, result, value, [], "openrouter") != []
 
 
 def test_lost_content_is_no_mere_remark() -> None:
     value = il.dialect("anthropic").read_request(ASKED)
-    [said] = facts.of("anthropic", "request", ASKED)
+    [content] = facts.of("anthropic", "request", ASKED)
     wire = _copy(il.convert(ASKED, "anthropic", "openai-chat").wire)
     wire["messages"].pop()
-    [told] = facts.of("openai-chat", "request", wire)
+    [result] = facts.of("openai-chat", "request", wire)
     gone = "$.messages[4].content[0]"
     for severity, kind, is_right in (
         ("info", "dropped", False),
@@ -186,7 +186,7 @@ def test_lost_content_is_no_mere_remark() -> None:
         ("warning", "dropped", True),
     ):
         entry = Loss(kind, gone, "gone", severity)  # type: ignore[arg-type]  # words of a table
-        problems = translation.judged(said, told, value, [*report(), entry], "openai-chat")
+        problems = translation.judged(content, result, value, [*report(), entry], "openai-chat")
         assert (problems == []) is is_right
 
 

@@ -212,10 +212,10 @@ def by_session(store: Store, at: Place, request: il.Request, stream: bool) -> Sa
 
 
 async def by_gateway(at: Place, path: str, wire: Any, stream: bool) -> Said:
-    heard, told = Listening(), Telling()
+    heard, collected = Listening(), Telling()
     routes = {"asked": RouteSettings(at.model, dialect=at.dialect or at.usual)}
     settings = Settings(routes=routes, retry=RetryPolicy(0), raises=True)
-    gateway = Gateway(settings, targets=TARGETS, transport=heard, trace=told)
+    gateway = Gateway(settings, targets=TARGETS, transport=heard, trace=collected)
     body = json.dumps(wire).encode()
     scope = {
         "type": "http",
@@ -239,7 +239,7 @@ async def by_gateway(at: Place, path: str, wire: Any, stream: bool) -> Said:
 
     await App(gateway)(scope, receive, send)
     assert heard.heard, sent
-    return Said(json.loads(heard.heard[0]), shown(told.losses))
+    return Said(json.loads(heard.heard[0]), shown(collected.losses))
 
 
 def path_at(front: Any, stream: bool) -> str:
@@ -289,8 +289,8 @@ async def differences(store: Store, at: Place, front: Any, name: str, stream: bo
     where = f"{front.dialect}, {name}, {'stream' if stream else 'whole'}"
     return [
         f"{where}: {who} {what}\n  {one}\n  {other}"
-        for who, said in (("gateway", gateway), ("session", session))
-        for what, one, other in zip(("body", "report"), client, said, strict=True)
+        for who, content in (("gateway", gateway), ("session", session))
+        for what, one, other in zip(("body", "report"), client, content, strict=True)
         if one != other
     ]
 

@@ -31,9 +31,9 @@ def test_l13_retelling_to_its_own_dialect_and_model_changes_nothing(name: str, v
     kind = "request" if isinstance(value, il.Request) else "response"
     retold = il.retell(value, dialect)
     written = laws.write(dialect, retold.value, retold.recorder)
-    said = laws.read(dialect, kind, written.wire, getattr(value, "model", None))
-    assert laws.own(dialect, said) == []
-    assert laws.own(dialect, said, source=name) == []
+    content = laws.read(dialect, kind, written.wire, getattr(value, "model", None))
+    assert laws.own(dialect, content) == []
+    assert laws.own(dialect, content, source=name) == []
 
 
 # -- hosts ----------------------------------------------------------------------------------------
@@ -50,9 +50,9 @@ def turns(draw: st.DrawFn, provider: str) -> tuple[il.Message, ...]:
     ]
     texts = [il.TextBlock(draw(WORDS))] if not calls or draw(st.booleans()) else []
     made_by = il.MessageMetadata(model=f"{provider}:{MODEL}", provider=provider, protocol=CHAT.name)
-    said = il.Message.assistant([il.ThinkingBlock(draw(WORDS)), *texts, *calls], made_by)
+    content = il.Message.assistant([il.ThinkingBlock(draw(WORDS)), *texts, *calls], made_by)
     results = [il.Message.tool_result(call.id, "done") for call in calls]
-    return (il.Message.user("Go on."), said, *results)
+    return (il.Message.user("Go on."), content, *results)
 
 
 @pytest.mark.parametrize("provider", SERVED)
@@ -68,10 +68,10 @@ def test_l13_a_host_gets_its_own_thinking_back_where_it_takes_any(
     lookup = ModelLookup({provider: served}, False)
     target = find_target(lookup, f"{provider}:{MODEL}", CHAT.name)
     written = written_for(request, target)
-    said = iter(m for m in written.wire["messages"] if m["role"] == "assistant")
+    content = iter(m for m in written.wire["messages"] if m["role"] == "assistant")
     for message in request.messages:
         if message.role is il.Role.ASSISTANT:
-            wire = next(said)
+            wire = next(content)
             thought = message.content[0].text  # type: ignore[union-attr]  # it is thinking
             if takes_thinking(served.switches.host, message):
                 assert thought in thinking_in(wire), wire

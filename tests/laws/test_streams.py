@@ -135,15 +135,15 @@ def _agree_streamed_and_whole(name: str, response: il.Response) -> None:
     frames += writer.close()
     written = dialect.write_response(told)
     whole = dialect.read_response(written.json())
-    said, lost = (
+    content, lost = (
         [(loss.kind, loss.path) for loss in r]
         for r in (writer.report.entries, written.report.entries)
     )
-    extra = Counter(said) - Counter(lost)
+    extra = Counter(content) - Counter(lost)
     again = fold(streams.read(dialect, frames))
     assert streams.unlike(again, whole, extra, in_order=name != "ollama") == [], name
     if told.error is None:
-        assert not Counter(lost) - Counter(said), name
+        assert not Counter(lost) - Counter(content), name
 
 
 def cited_last(response: il.Response) -> il.Response:

@@ -75,10 +75,10 @@ def test_frames_of_responses_get_their_places() -> None:
         {"type": "response.output_text.delta", "item_id": "a", "delta": "x"},
         {"type": "response.output_item.added", "item": {"id": "b"}},
     ]
-    told = [json.loads(frames.fixed(il.Frame(f["type"], json.dumps(f))).data) for f in sent]
-    assert [each["sequence_number"] for each in told] == [0, 1, 2, 3]
-    assert [each.get("output_index") for each in told] == [None, 0, 0, 1]
-    assert [each.get("content_index") for each in told] == [None, None, 0, None]
+    parsed = [json.loads(frames.fixed(il.Frame(f["type"], json.dumps(f))).data) for f in sent]
+    assert [each["sequence_number"] for each in parsed] == [0, 1, 2, 3]
+    assert [each.get("output_index") for each in parsed] == [None, 0, 0, 1]
+    assert [each.get("content_index") for each in parsed] == [None, None, 0, None]
 
 
 @pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])

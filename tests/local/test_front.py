@@ -23,10 +23,10 @@ def told(answer: Answer) -> tuple[str, str | None, int, int]:
     message = answer.response().message
     usage = message.metadata.usage
     assert usage is not None
-    given = [usage.input_tokens, usage.cached_input_tokens, usage.cache_creation_input_tokens]
+    items = [usage.input_tokens, usage.cached_input_tokens, usage.cache_creation_input_tokens]
     made = usage.output_tokens
     assert made is not None
-    return message.text, message.metadata.stop_reason, sum(each or 0 for each in given), made
+    return message.text, message.metadata.stop_reason, sum(each or 0 for each in items), made
 
 
 def test_a_greedy_question_has_one_answer_in_all_dialects_streamed_or_not(ask: Ask) -> None:
@@ -36,10 +36,10 @@ def test_a_greedy_question_has_one_answer_in_all_dialects_streamed_or_not(ask: A
         for stream in (False, True)
     }
     assert len(set(answers.values())) == 1, answers
-    text, stop, given, made = answers["anthropic", True]
+    text, stop, value, made = answers["anthropic", True]
     assert text == "Yes."
     assert stop == "end_turn"
-    assert given == 22
+    assert value == 22
     assert made == 3
 
 
@@ -99,7 +99,7 @@ def test_a_prompt_that_is_too_long_is_an_overflow_in_the_client_s_dialect(
         ("/v1/elsewhere", {}, None, 404, None),
     ],
 )
-def test_what_is_wrong_is_said_in_the_client_s_dialect(
+def test_errors_are_written_in_the_client_s_dialect(
     server: local.LocalServer,
     path: str,
     body: object,

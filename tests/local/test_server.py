@@ -126,7 +126,7 @@ def test_without_the_key_nothing_is_answered_and_no_lease_is_given(
         connection.close()
 
 
-def test_health_and_models_are_told(server: local.LocalServer) -> None:
+def test_health_and_models_have_paths(server: local.LocalServer) -> None:
     connection = http.client.HTTPConnection(server.base_url.removeprefix("http://"), timeout=9)
     try:
         connection.request("GET", "/health")

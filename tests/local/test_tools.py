@@ -62,8 +62,8 @@ def test_a_named_tool_is_called_and_its_result_is_taken_up(ask: Ask, dialect: st
     answer = ask(dialect, QUESTION, tools=(DRINK, PAINT), tool_choice=named, max_output_tokens=80)
     call = painted(answer)
     result = il.Message.tool_result(call.id, "The walls are red now.")
-    said = answer.response().message
-    after = ask(dialect, QUESTION, said, result, max_output_tokens=4)
+    content = answer.response().message
+    after = ask(dialect, QUESTION, content, result, max_output_tokens=4)
     assert after.status == 200, after.body
     assert after.response().message.text
     assert _given(after) > 70, "the question has 36 tokens; call and result are in the prompt"
@@ -182,9 +182,9 @@ def test_nothing_is_chosen_behind_results_or_of_very_many_tools_or_against_a_wor
 def test_a_tool_that_the_users_words_name_is_called_and_its_result_told(ask: Ask) -> None:
     answer = ask("openai-chat", QUESTION, tools=(DRINK, PAINT), max_output_tokens=80)
     call = painted(answer)
-    said = answer.response().message
+    content = answer.response().message
     result = il.Message.tool_result(call.id, "The walls are red now.")
-    after = ask("openai-chat", QUESTION, said, result, tools=(DRINK, PAINT), max_output_tokens=8)
+    after = ask("openai-chat", QUESTION, content, result, tools=(DRINK, PAINT), max_output_tokens=8)
     assert after.response().message.text
     assert not after.response().message.tool_calls
 

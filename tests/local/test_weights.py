@@ -150,15 +150,15 @@ def test_a_folder_that_cannot_be_made_is_named(index: Path, tmp_path: Path) -> N
 
 
 def test_who_waits_for_a_lock_is_told_and_gives_up_in_time(tmp_path: Path) -> None:
-    told: list[bool] = []
+    collected: list[bool] = []
     path = tmp_path / "lock"
     with (
         locked(path, 1),
         pytest.raises(TimeoutError, match="held by another"),
-        locked(path, 0.2, lambda: told.append(True)),
+        locked(path, 0.2, lambda: collected.append(True)),
     ):
         pytest.fail("two held it")
-    assert told == [True]
+    assert collected == [True]
     with locked(tmp_path / "lock", 0):
         pass
 

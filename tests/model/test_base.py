@@ -45,16 +45,16 @@ requirement = pytest.mark.requirement
 @requirement("S002-76", "S002-60")
 def test_provider_data_plays_no_part_in_equality_and_digest() -> None:
     bare = Message.assistant([TextBlock("hi"), CALL])
-    kept = bare.replace(
+    stored = bare.replace(
         content=(TextBlock("hi", raw={"openai-chat": {"x": 1}}), CALL.replace(raw={"gemini": {}})),
         metadata=MessageMetadata(provider_raw={"openai-chat": {"fingerprint": "fp"}}),
     )
-    assert kept == bare
-    assert (kept.digest(), hash(kept)) == (bare.digest(), hash(bare))
-    assert dumps(kept) != dumps(bare)
+    assert stored == bare
+    assert (stored.digest(), hash(stored)) == (bare.digest(), hash(bare))
+    assert dumps(stored) != dumps(bare)
     request = Request((bare,), "m", raw={"gemini": {"x": 1}})
-    assert request == Request((kept,), "m")
-    assert request.digest() == Request((kept,), "m").digest()
+    assert request == Request((stored,), "m")
+    assert request.digest() == Request((stored,), "m").digest()
 
 
 class Sealed(dict[str, Any]):
@@ -146,7 +146,7 @@ def test_money_digests_are_equal_exactly_where_money_is(a: Decimal, b: Decimal) 
     assert (Usage(cost_usd=a).digest() == Usage(cost_usd=b).digest()) == (a == b)
 
 
-def test_money_beyond_the_decimal_context_is_told_apart() -> None:
+def test_money_beyond_the_decimal_context_is_distinguished() -> None:
     a, b = Decimal("1." + "0" * 40 + "1"), Decimal("1." + "0" * 40 + "2")
     assert Usage(cost_usd=a).digest() != Usage(cost_usd=b).digest()
     assert len(Usage(cost_usd=Decimal("1E+999999")).digest()) == 64

@@ -110,7 +110,7 @@ def test_a_redacted_thinking_block_has_data_alone() -> None:
 
 
 @requirement("S002-27", "S002-113")
-def test_blocks_are_a_closed_set_told_apart_by_type() -> None:
+def test_blocks_are_a_closed_set_distinguished_by_type() -> None:
     assert set(BLOCK_TYPES) >= {*SIX, "audio", "video", "document", "refusal", "unknown"}
     assert set(BLOCK_TYPES.values()) == set(get_args(Block))
     for name, cls in BLOCK_TYPES.items():

@@ -115,10 +115,10 @@ def test_json_keeps_the_order_of_blocks(messages: tuple[Message, ...]) -> None:
 @given(il.messages(with_raw=True))
 @some
 def test_writing_changes_nothing(message: Message) -> None:
-    kept = loads(dumps(message)[:-1] + b',"x_new":{"a":[1]},"metadata":{"x_other":1}}')
-    before = msgspec.json.encode(kept)
-    assert dumps(kept) == dumps(kept)
-    assert msgspec.json.encode(kept) == before
+    stored = loads(dumps(message)[:-1] + b',"x_new":{"a":[1]},"metadata":{"x_other":1}}')
+    before = msgspec.json.encode(stored)
+    assert dumps(stored) == dumps(stored)
+    assert msgspec.json.encode(stored) == before
 
 
 @requirement("S000-29")

@@ -254,7 +254,7 @@ def test_other_texts_are_no_synthetic_ids() -> None:
         assert not is_synthetic_tool_id(text)
 
 
-def test_the_parts_of_a_synthetic_id_are_told_apart() -> None:
+def test_the_parts_of_a_synthetic_id_are_distinguished() -> None:
     parts: list[tuple[object, ...]] = [
         (),
         ("",),

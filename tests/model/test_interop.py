@@ -93,7 +93,7 @@ def test_other_canonical_types_are_fields_too(kind: Any, value: Any) -> None:
     assert TypeAdapter(kind).validate_json(dumps(value)) == value
 
 
-def test_blocks_are_told_apart_in_a_union() -> None:
+def test_blocks_are_distinguished_in_a_union() -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(list[Block])
     blocks = [TextBlock("x"), ToolUseBlock("a", "b", {"c": 1})]
     assert adapter.validate_json(dumps(blocks)) == blocks

@@ -39,8 +39,8 @@ def test_a_users_file_stands_over_the_packages_rules_even_those_for_exact_names(
 
 def test_what_a_provider_told_stands_under_what_the_user_says(home: Path) -> None:
     (home / "profiles").mkdir()
-    told = '[[rule]]\nid = "told"\nmodels = ["m"]\nlimits = { output = 1, stop = 1 }\n'
-    (home / "profiles" / "ollama.toml").write_text(told)
+    result = '[[rule]]\nid = "told"\nmodels = ["m"]\nlimits = { output = 1, stop = 1 }\n'
+    (home / "profiles" / "ollama.toml").write_text(result)
     own = '[[rule]]\nid = "own"\nmodels = ["m"]\nlimits = { output = 2 }\n'
     (home / "profiles.toml").write_text(own)
     assert own_profiles().of("m", "ollama").limits == Limits(output=2, stop=1)
@@ -78,7 +78,7 @@ def test_a_client_takes_rules_tables_a_path_or_profiles(home: Path) -> None:
     rule = Rule(id="r", models=("m",), limits=Limits(output=7))
     path = home / "some.toml"
     path.write_text('[[rule]]\nid = "f"\nmodels = ["m"]\nlimits = { output = 7 }\n')
-    given: list[Any] = [
+    items: list[Any] = [
         [table],
         [rule],
         path,
@@ -86,7 +86,7 @@ def test_a_client_takes_rules_tables_a_path_or_profiles(home: Path) -> None:
         Profiles([rule]),
         bundled().overlaid([rule]),
     ]
-    for each in given:
+    for each in items:
         assert profiles_from(each).of("m").limits.output == 7
     (home / "profiles.toml").write_bytes(path.read_bytes())
     assert profiles_from(None).of("m").limits.output == 7

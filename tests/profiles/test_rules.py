@@ -216,11 +216,11 @@ def test_what_a_fold_says_goes_together() -> None:
     for id in known_models():
         provider, name = model_name(id)
         for dialect in ("anthropic", "openai-chat", "openai-responses", "gemini", "bedrock"):
-            said = profile_of(name, provider, dialect).reasoning
-            if said.off is False and said.carrier in ("effort", "level", "adaptive"):
-                assert said.off_as in (*(said.efforts or ()), "lowest", "between_tools"), id
-            if said.carrier == "budget" or said.budget_too:
-                assert said.budget is not None, id
+            content = profile_of(name, provider, dialect).reasoning
+            if content.off is False and content.carrier in ("effort", "level", "adaptive"):
+                assert content.off_as in (*(content.efforts or ()), "lowest", "between_tools"), id
+            if content.carrier == "budget" or content.budget_too:
+                assert content.budget is not None, id
 
 
 def test_a_model_that_cannot_be_told_how_to_think_may_think_all_the_same() -> None:

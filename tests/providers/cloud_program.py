@@ -39,8 +39,8 @@ async def by_gateway(model: str) -> list[str]:
 
         async def ask() -> str:
             body = asked("hi", model)
-            status, told, _ = await gateway.ask("POST", "/v1/chat/completions", body)
-            return str(told["choices"][0]["message"]["content"] if status == 200 else told)
+            status, reply, _ = await gateway.ask("POST", "/v1/chat/completions", body)
+            return str(reply["choices"][0]["message"]["content"] if status == 200 else reply)
 
         return await rounds(ask)
 

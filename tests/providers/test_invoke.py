@@ -77,8 +77,8 @@ def test_its_streams_are_unwrapped_wherever_they_are_cut(size: int) -> None:
     assert [frame.event for frame in frames] == [step["type"] for step in STEPS]
     out = b"".join(il.stream_convert(pieces, "anthropic", "anthropic"))
     plain = sse.Decoder()
-    said = [json.loads(each.data) for each in [*plain.feed(out), *plain.close()]]
-    assert said == STEPS
+    parsed = [json.loads(each.data) for each in [*plain.feed(out), *plain.close()]]
+    assert parsed == STEPS
 
 
 def test_exceptions_are_errors_in_anthropics_words() -> None:

@@ -20,8 +20,8 @@ def test_the_page_has_a_row_with_every_variable(key: str) -> None:
     asked = provider(key)
     names = [name for auth in asked.auth for name in auth.env]
     names += [*asked.base_url_env, *(n for v in asked.variables.values() for n in v.env)]
-    for said in (*names, *asked.dialects, asked.base_url or ""):
-        assert said in row
+    for content in (*names, *asked.dialects, asked.base_url or ""):
+        assert content in row
 
 
 def test_the_page_names_every_field_of_the_file() -> None:

@@ -78,7 +78,7 @@ def test_a_key_in_the_address_is_not_shown_either() -> None:
 
 @pytest.mark.parametrize("odd", [CANARY + "\r\nx: y", CANARY + "é", CANARY + " " + CANARY])
 def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(odd: str) -> None:
-    for given in ({"environ": {"OPENAI_API_KEY": odd}}, {"environ": {}, "token": lambda: odd}):
+    for value in ({"environ": {"OPENAI_API_KEY": odd}}, {"environ": {}, "token": lambda: odd}):
         with pytest.raises(InterlinguaError, match="has invalid characters") as refused:
-            credentials(provider("openai"), **given)
+            credentials(provider("openai"), **value)
         assert CANARY not in "".join(traceback.format_exception(refused.value))

@@ -112,7 +112,7 @@ def test_without_a_file_there_is_what_the_package_has(file: Path) -> None:
         ("providers = 3", 1, "expected tables"),
     ],
 )
-def test_what_is_wrong_is_said_with_line_and_field(
+def test_problems_are_reported_with_line_and_field(
     file: Path, text: str, line: int | None, says: str
 ) -> None:
     file.write_text(text)

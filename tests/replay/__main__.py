@@ -40,10 +40,10 @@ def main() -> None:
         type=fault_from,
         help=f"what happens to the next request, e.g. 'cut after=100'; {', '.join(sorted(FAULTS))}",
     )
-    given = parser.parse_args()
-    found = list(exchanges(given.dialect))
-    with ReplayServer(found, port=given.port, pace=given.pace) as server:
-        server.stage(*given.fault)
+    arguments = parser.parse_args()
+    found = list(exchanges(arguments.dialect))
+    with ReplayServer(found, port=arguments.port, pace=arguments.pace) as server:
+        server.stage(*arguments.fault)
         print(server.url, flush=True)
         print(f"{len(found)} exchanges; Ctrl-C stops it", flush=True)
         with contextlib.suppress(KeyboardInterrupt):

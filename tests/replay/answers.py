@@ -108,10 +108,10 @@ def first_bytes(pieces: Sequence[Piece], count: int) -> tuple[Piece, ...]:
     """The pieces up to a number of bytes; a negative one counts from the end."""
     if count < 0:
         count = max(sum(len(piece.data) for piece in pieces) + count, 0)
-    kept: list[Piece] = []
+    remaining: list[Piece] = []
     for data, pause in pieces:
         if count <= 0:
             break
-        kept.append(Piece(data[:count], pause))
+        remaining.append(Piece(data[:count], pause))
         count -= len(data)
-    return tuple(kept)
+    return tuple(remaining)

@@ -30,10 +30,10 @@ def cut(after: int = 0, how: How = "fin") -> Play:
     that is well-formed and too short, `fin` and `rst` end the connection inside it."""
 
     def play(answer: Answer) -> list[Step]:
-        kept = first_bytes(answer.pieces, after)
+        stored = first_bytes(answer.pieces, after)
         if how == "end":
-            return replace(answer, pieces=kept).steps()
-        begun: list[Step] = [Send(answer.head()), *answer.body_steps(kept)]
+            return replace(answer, pieces=stored).steps()
+        begun: list[Step] = [Send(answer.head()), *answer.body_steps(stored)]
         return [*begun, SETTLE, _ENDS[how]]
 
     return play
@@ -58,8 +58,8 @@ def silence(after: int | None = None) -> Play:
     def play(answer: Answer) -> list[Step]:
         if after is None:
             return [Silence()]
-        kept = first_bytes(answer.pieces, after)
-        return [Send(answer.head()), *answer.body_steps(kept), Silence()]
+        stored = first_bytes(answer.pieces, after)
+        return [Send(answer.head()), *answer.body_steps(stored), Silence()]
 
     return play
 

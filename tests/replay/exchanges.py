@@ -57,9 +57,9 @@ class Exchange:
     def answer(self, framing: str | None = None, pace: float = 0.0) -> Answer:
         """What is said. `framing` is what the request asked for, where that is a choice; `pace` is
         the time between frames that were recorded without their times."""
-        told = self._framing(framing) if self.is_stream else None
-        pieces = self._pieces(told, pace)
-        return Answer(self.dialect, self.status, self._headers(told), pieces, told)
+        result = self._framing(framing) if self.is_stream else None
+        pieces = self._pieces(result, pace)
+        return Answer(self.dialect, self.status, self._headers(result), pieces, result)
 
     def _framing(self, asked: str | None) -> str:
         chosen = self.framing if self.pieces is not None else asked

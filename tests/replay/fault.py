@@ -45,10 +45,10 @@ def named(make: Callable[P, Play]) -> Callable[P, Fault]:
 
 def fault_from(text: str) -> Fault:
     """A fault from its name and parameters, such as `rate_limited retry_after=2`."""
-    name, *given = text.split()
+    name, *original = text.split()
     if name not in FAULTS:
         raise FaultError(f"no fault is called {name!r}; known: {', '.join(sorted(FAULTS))}")
-    values = dict(each.partition("=")[::2] for each in given)
+    values = dict(each.partition("=")[::2] for each in original)
     known = inspect.signature(FAULTS[name]).parameters
     if unknown := values.keys() - known.keys():
         raise FaultError(f"{name} has no {', '.join(sorted(unknown))}; it has {', '.join(known)}")

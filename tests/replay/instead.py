@@ -80,5 +80,5 @@ def garbage(where: Literal["head", "body"] = "body", size: int = 512) -> Play:
 def _whole(
     answer: Answer, status: int, body: bytes, kind: str, *more: tuple[str, str]
 ) -> list[Step]:
-    told = (("content-type", kind), *more)
-    return Answer(answer.dialect, status, told, (Piece(body),)).steps()
+    collected = (("content-type", kind), *more)
+    return Answer(answer.dialect, status, collected, (Piece(body),)).steps()

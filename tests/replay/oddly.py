@@ -60,8 +60,8 @@ def _compressed(answer: Answer) -> Answer:
         Piece(squeeze.compress(data) + squeeze.flush(zlib.Z_SYNC_FLUSH), pause)
         for data, pause in answer.pieces
     ]
-    told = (*answer.headers, ("content-encoding", "gzip"))
-    return replace(answer, headers=told, pieces=(*pieces, Piece(squeeze.flush())))
+    collected = (*answer.headers, ("content-encoding", "gzip"))
+    return replace(answer, headers=collected, pieces=(*pieces, Piece(squeeze.flush())))
 
 
 @named
@@ -144,10 +144,10 @@ def error_event(
 
     def play(answer: Answer) -> list[Step]:
         require(answer, "error_event", "sse", "ndjson", "aws", "json")
-        kept = answer.pieces[: len(answer.pieces) // 2 if after is None else after]
+        stored = answer.pieces[: len(answer.pieces) // 2 if after is None else after]
         error = StreamError(il.ProviderError(il.ErrorKind(kind), message))
-        tail = [Piece(data) for data in _error_frames(answer, kept, error)]
-        return replace(answer, pieces=(*kept, *tail)).steps()
+        tail = [Piece(data) for data in _error_frames(answer, stored, error)]
+        return replace(answer, pieces=(*stored, *tail)).steps()
 
     return play
 

@@ -68,8 +68,8 @@ def _openai(url: str) -> Iterator[OpenAI]:
 
 def _chat(url: str) -> Heard:
     with _openai(url) as client:
-        told: Any = client.chat.completions.create(model=MODEL, messages=HELLO)
-    return _chat_message(told.choices[0].message)
+        result: Any = client.chat.completions.create(model=MODEL, messages=HELLO)
+    return _chat_message(result.choices[0].message)
 
 
 def _chat_message(message: Any) -> Heard:
@@ -95,13 +95,13 @@ def _chat_stream(url: str) -> Heard:
 
 
 def _chat_chunks(chunks: Any) -> Heard:
-    said = _Pieces()
+    content = _Pieces()
     for chunk in chunks:
         for choice in [each for each in chunk.choices if each.index == 0]:
-            said.text += _chat_text(choice.delta.content)
+            content.text += _chat_text(choice.delta.content)
             for call in _calls(choice.delta):
-                said.call(call.index, call.function.name, call.function.arguments)
-    return said.heard()
+                content.call(call.index, call.function.name, call.function.arguments)
+    return content.heard()
 
 
 # -- OpenAI, Responses ----------------------------------------------------------------------------
@@ -124,13 +124,13 @@ def _response(told: Any) -> Heard:
 def _responses_stream(url: str) -> Heard:
     with _openai(url) as client:
         events: Any = client.responses.create(model=MODEL, input="Hello", stream=True)
-        said = _Pieces()
+        content = _Pieces()
         for event in events:
             if event.type == "response.output_text.delta":
-                said.text += event.delta
+                content.text += event.delta
             elif event.type == "response.output_item.done" and event.item.type == "function_call":
-                said.call(event.output_index, event.item.name, event.item.arguments)
-    return said.heard()
+                content.call(event.output_index, event.item.name, event.item.arguments)
+    return content.heard()
 
 
 # -- Anthropic ------------------------------------------------------------------------------------
@@ -138,8 +138,8 @@ def _responses_stream(url: str) -> Heard:
 
 def _anthropic(url: str) -> Heard:
     with Anthropic(api_key="none", base_url=url, max_retries=0) as client:
-        told: Any = client.messages.create(model=MODEL, messages=HELLO, max_tokens=9)
-    return _anthropic_message(told)
+        result: Any = client.messages.create(model=MODEL, messages=HELLO, max_tokens=9)
+    return _anthropic_message(result)
 
 
 def _anthropic_message(message: Any) -> Heard:
@@ -195,8 +195,8 @@ def _gemini_parts(chunks: list[Any]) -> Heard:
 
 def _interactions(url: str) -> Heard:
     with _genai(url) as client:
-        told: Any = client.interactions.create(model=MODEL, input="Hello")
-        steps = told.steps or ()
+        result: Any = client.interactions.create(model=MODEL, input="Hello")
+        steps = result.steps or ()
         parts = [part for step in steps if step.type == "model_output" for part in step.content]
         calls = [(step.name, step.arguments) for step in steps if step.type == "function_call"]
         return Heard("".join(part.text for part in parts if part.type == "text"), calls)
@@ -281,7 +281,7 @@ def _bedrock(url: str) -> Heard:
 
 
 def _bedrock_stream(url: str) -> Heard:
-    said = _Pieces()
+    content = _Pieces()
     with bedrock_client(url) as client:
         stream = client.converse_stream(**_ASKED)["stream"]
         try:
@@ -289,12 +289,12 @@ def _bedrock_stream(url: str) -> Heard:
                 for data in event.values():
                     start, delta = data.get("start", {}), data.get("delta", {})
                     call = start.get("toolUse") or delta.get("toolUse")
-                    said.text += delta.get("text", "")
+                    content.text += delta.get("text", "")
                     if call is not None:
-                        said.call(data["contentBlockIndex"], call.get("name"), call.get("input"))
+                        content.call(data["contentBlockIndex"], call.get("name"), call.get("input"))
         finally:
             stream.close()
-    return said.heard()
+    return content.heard()
 
 
 # -- OpenRouter, Mistral --------------------------------------------------------------------------
@@ -302,21 +302,21 @@ def _bedrock_stream(url: str) -> Heard:
 
 def _openrouter(url: str) -> Heard:
     with OpenRouter(server_url=f"{url}/api/v1", api_key="none") as client:
-        told: Any = client.chat.send(model=MODEL, messages=HELLO)
-    return _chat_message(told.choices[0].message)
+        reply: Any = client.chat.send(model=MODEL, messages=HELLO)
+    return _chat_message(reply.choices[0].message)
 
 
 def _openrouter_stream(url: str) -> Heard:
     with OpenRouter(server_url=f"{url}/api/v1", api_key="none") as client:
-        told: Any = client.chat.send(model=MODEL, messages=HELLO, stream=True)
-        with told as chunks:
+        reply: Any = client.chat.send(model=MODEL, messages=HELLO, stream=True)
+        with reply as chunks:
             return _chat_chunks(chunks)
 
 
 def _mistral(url: str) -> Heard:
     with Mistral(server_url=url, api_key="none") as client:
-        told: Any = client.chat.complete(model=MODEL, messages=HELLO)
-    return _chat_message(told.choices[0].message)
+        result: Any = client.chat.complete(model=MODEL, messages=HELLO)
+    return _chat_message(result.choices[0].message)
 
 
 def _mistral_stream(url: str) -> Heard:

@@ -78,7 +78,7 @@ def test_requests_are_the_same_however_they_are_spelled() -> None:
 
 
 @pytest.mark.parametrize("dialect", il.dialects())
-def test_every_recording_is_said_as_it_was_recorded(dialect: str) -> None:
+def test_every_recording_is_written_as_it_was_recorded(dialect: str) -> None:
     corpus.corpus_or_skip()
     count = 0
     for record in corpus.records(dialect):

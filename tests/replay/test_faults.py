@@ -346,7 +346,7 @@ def test_a_script_is_played_in_order_and_then_what_is_always_done(server: Replay
 
 
 @pytest.mark.parametrize("text", ["sneeze", "cut when=now"])
-def test_a_fault_that_nobody_knows_is_an_error_that_says_what_there_is(text: str) -> None:
+def test_an_unknown_fault_is_an_error_that_lists_the_known_ones(text: str) -> None:
     with pytest.raises(FaultError, match=r"known: close_idle, cut,|it has after, how"):
         fault_from(text)
 

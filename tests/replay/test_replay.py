@@ -68,9 +68,9 @@ def heard(server: ReplayServer, exchange: Exchange, wire: str | None = None) -> 
 
 @pytest.mark.parametrize("exchange", SAID, ids=lambda each: each.id)
 def test_an_sdk_hears_what_our_writers_said(server: ReplayServer, exchange: Exchange) -> None:
-    told = heard(server, exchange)
-    assert told == meant(exchange)
-    assert told.text
+    result = heard(server, exchange)
+    assert result == meant(exchange)
+    assert result.text
     (received,) = server.received
     assert (received.exchange, received.fault) == (exchange.id, None)
     assert received.path.endswith(exchange.path.partition("?")[0].rpartition("/")[2][-8:])
@@ -167,9 +167,9 @@ def test_a_header_names_the_exchange(server: ReplayServer) -> None:
         api_key="none", base_url=server.url, max_retries=0, default_headers=headers
     ) as client:
         hello: Any = [{"role": "user", "content": "Hello"}]
-        told = client.messages.create(model="m", max_tokens=9, messages=hello)
-    assert told.stop_reason == "tool_use"
-    assert told._request_id == "req_anthropic.tools"
+        result = client.messages.create(model="m", max_tokens=9, messages=hello)
+    assert result.stop_reason == "tool_use"
+    assert result._request_id == "req_anthropic.tools"
 
 
 def test_several_answers_to_one_request_are_given_in_turn() -> None:
@@ -199,8 +199,8 @@ def test_gemini_streams_an_array_unless_it_is_asked_for_events(server: ReplaySer
 def test_bedrock_packs_the_frames_of_others_into_its_own(server: ReplayServer) -> None:
     exchange = next(each for each in GENERATED if each.id == "anthropic.text.stream")
     with bedrock_client(server.url_of(exchange)) as client:
-        told = client.invoke_model_with_response_stream(modelId="m", body=exchange.request)
-        chunks = [json.loads(event["chunk"]["bytes"]) for event in told["body"]]
+        result = client.invoke_model_with_response_stream(modelId="m", body=exchange.request)
+        chunks = [json.loads(event["chunk"]["bytes"]) for event in result["body"]]
     assert chunks == [json.loads(frame.data) for frame in exchange.frames or ()]
 
 

@@ -177,7 +177,7 @@ def test_accounts_do_not_grow_without_end(
         max_size=60,
     )
 )
-def test_every_mark_that_is_told_is_taken_off_again_and_told(
+def test_every_removed_mark_is_reported(
     calls: list[tuple[str, ErrorKind | None, float]],
 ) -> None:
     clock = Clock()

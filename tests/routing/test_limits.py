@@ -50,7 +50,7 @@ EVERYTHING = Needs(
 NOTHING = Record(False, False, False, False, 10)
 
 
-def test_the_first_failure_in_the_fixed_order_is_the_one_that_is_told() -> None:
+def test_the_first_failure_in_the_fixed_order_is_reported() -> None:
     """Each step repairs the failure that was told, and the next one in the order appears."""
     repairs: list[dict[str, Any]] = [
         {},

@@ -33,6 +33,6 @@ def test_words_that_mean_something_else_are_no_short_names(alias: str) -> None:
 
 
 def test_a_users_own_short_name_wins_over_the_registrys() -> None:
-    mine = REGISTRY.with_aliases({"s": "openrouter:deepseek/deepseek-v3"})
-    assert mine.resolve("s") == "openrouter:deepseek/deepseek-v3"
+    own = REGISTRY.with_aliases({"s": "openrouter:deepseek/deepseek-v3"})
+    assert own.resolve("s") == "openrouter:deepseek/deepseek-v3"
     assert REGISTRY.resolve("s") == SONNET

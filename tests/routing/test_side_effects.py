@@ -117,7 +117,7 @@ def test_a_rule_can_ask_what_the_tools_may_do(tmp_path: Path) -> None:
         '[[rules]]\nuse = "big"\nwhen = { tool_side_effects_include = ["delete"] }',
     ],
 )
-def test_a_wrong_word_for_an_effect_is_told(tmp_path: Path, wrong: str) -> None:
+def test_a_wrong_word_for_an_effect_is_reported(tmp_path: Path, wrong: str) -> None:
     path = tmp_path / "rules.toml"
     path.write_text(f"schema_version = 1\n{wrong}\n")
     assert len(check_rules(path, REGISTRY)) == 1

@@ -84,9 +84,9 @@ def test_only_the_first_text_block_is_looked_at_and_its_other_fields_stay() -> N
 @given(st.text())
 def test_any_text_can_be_sent_by_putting_a_backslash_before_a_leading_at_sign(text: str) -> None:
     escaped = "\\" + text if text.startswith(("@", "\\@")) else text
-    name, said = split_override(escaped)
+    name, content = split_override(escaped)
     assert name is None
-    assert said == text
+    assert content == text
 
 
 @given(st.text(min_size=1).filter(lambda t: not t[0].isspace()))
@@ -137,6 +137,6 @@ def test_a_choice_during_a_turn_waits_for_its_end_and_the_last_one_wins() -> Non
 
 def test_a_choice_is_told_with_what_was_before() -> None:
     choice = Choice("a:1")
-    told = choice.set("a:2")
-    assert (told.previous_model, told.model, told.via) == ("a:1", "a:2", "command")
-    assert Bus(strict=True).emit("route.overridden", told) is not None
+    result = choice.set("a:2")
+    assert (result.previous_model, result.model, result.via) == ("a:1", "a:2", "command")
+    assert Bus(strict=True).emit("route.overridden", result) is not None

@@ -45,7 +45,7 @@ def speak(address: str, id: str, seconds: float, name: int) -> None:
     """Speak until the time is over; tells what was answered, and how often it was refused."""
     calls.SAVE_EVERY = 0.0
     end, refused, number = time.monotonic() + seconds, 0, name
-    told: dict[str, list[str]] = {}
+    collected: dict[str, list[str]] = {}
     with open_store(address) as store:
         session = opened(store, id)
         while time.monotonic() < end:
@@ -64,8 +64,8 @@ def speak(address: str, id: str, seconds: float, name: int) -> None:
                 time.sleep(random.random() * 0.02)
                 session.reload()
                 continue
-            told[str(turn.answers[-1].id)] = [f"Question {number}", words]
-    print(json.dumps({"told": told, "refused": refused}))
+            collected[str(turn.answers[-1].id)] = [f"Question {number}", words]
+    print(json.dumps({"told": collected, "refused": refused}))
 
 
 def run(address: str, seconds: float) -> Tally:
@@ -81,10 +81,10 @@ def run(address: str, seconds: float) -> Tally:
         )
         for name in range(PROGRAMS)
     ]
-    said = [json.loads(child.communicate(timeout=seconds + 120)[0]) for child in children]
-    told = {message: words for each in said for message, words in each["told"].items()}
-    check(address, id, told)
-    return Tally(len(told), sum(each["refused"] for each in said))
+    parsed = [json.loads(child.communicate(timeout=seconds + 120)[0]) for child in children]
+    collected = {message: words for each in parsed for message, words in each["told"].items()}
+    check(address, id, collected)
+    return Tally(len(collected), sum(each["refused"] for each in parsed))
 
 
 def check(address: str, id: str, told: dict[str, list[str]]) -> None:

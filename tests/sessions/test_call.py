@@ -103,14 +103,14 @@ def test_cancelling_an_answer_keeps_what_the_user_has_seen(store: Store, dialect
     turn = session.begin("hi")
     call = turn.call()
     pieces = stream(dialect, answer(dialect, 1, calls=True, text="Seen by the user."))
-    told: list[Event] = []
+    collected: list[Event] = []
     for piece in until(pieces, b"read_file"):
-        told += call.feed(piece)
-    told += call.cancel()
-    last = told[-1]
+        collected += call.feed(piece)
+    collected += call.cancel()
+    last = collected[-1]
     assert isinstance(last, MessageComplete)
     assert last.response.message.metadata.stop_reason is il.StopReason.CANCELLED
-    ends = [event for event in told if isinstance(event, ToolUseEnd)]
+    ends = [event for event in collected if isinstance(event, ToolUseEnd)]
     assert ends
     assert all(isinstance(event.input, dict) for event in ends)
     stored = store.messages(session.id)[-1]
@@ -146,15 +146,15 @@ def test_cancelling_between_answers_gives_calls_a_result(store: Store, waiting: 
     turn.cancel("client_disconnect")
     statuses = [row.status for row in store.tool_calls(session.id) if row.executor == "client"]
     assert statuses == ["succeeded", "cancelled" if waiting else "succeeded"]
-    told = types(store, session)
-    assert "llm.call_failed" not in told
-    assert told[-1] == "turn.cancelled"
+    result = types(store, session)
+    assert "llm.call_failed" not in result
+    assert result[-1] == "turn.cancelled"
     failed = [e.payload for e in trace(store, session) if e.type == "tool.failed"]
     assert [(f["name"], f["error_class"]) for f in failed] == (
         [("get_weather", "cancelled")] if waiting else []
     )
     assert trace(store, session)[-1].payload["reason"] == "client_disconnect"
-    before = (dumped(session), told)
+    before = (dumped(session), result)
     turn.cancel()
     assert (dumped(session), types(store, session)) == before
     with pytest.raises(TurnError):

@@ -49,8 +49,8 @@ def test_what_a_compaction_replaces_is_not_sent(store: il.Store) -> None:
     assert "An old answer" not in str(wire)
     assert "They asked something old." in str(wire)
     assert "Be brief." in str(wire)
-    kept = [il.dumps(message) for message in session.messages()]
-    assert kept[: len(before)] == before, "the history is unchanged"
+    remaining = [il.dumps(message) for message in session.messages()]
+    assert remaining[: len(before)] == before, "the history is unchanged"
     session.swap(OPENAI)
     wire = answered(session, "and now?", "Now this.")
     assert OLD not in str(wire)

@@ -82,10 +82,10 @@ def test_an_export_to_a_dialect_is_a_request_that_says_what_it_could_not(
     take_turn(session, "Two", 2)
     before = dumped(session)
     data, report = session.export(dialect, MODELS[dialect])
-    spoken = il.dialect(dialect)
-    said = spoken.read_request(data, MODELS[dialect].partition(":")[2])
-    assert [m.text for m in said.messages if m.role is il.Role.USER] == ["One", "Two"]
-    texts = [m.text for m in said.messages if m.role is il.Role.ASSISTANT]
+    dialect_name = il.dialect(dialect)
+    content = dialect_name.read_request(data, MODELS[dialect].partition(":")[2])
+    assert [m.text for m in content.messages if m.role is il.Role.USER] == ["One", "Two"]
+    texts = [m.text for m in content.messages if m.role is il.Role.ASSISTANT]
     assert texts == ["It is so."] * 3
     lost = {loss.block_type for loss in report.entries}
     # Bedrock has the same model, and may read what it sealed.
@@ -101,7 +101,7 @@ def _parsed(data: bytes) -> Any:
     return msgspec.json.decode(data)
 
 
-def test_parts_are_said_in_their_order_before_anybody_has_spoken(store: Store) -> None:
+def test_parts_are_written_in_their_order_before_anybody_has_spoken(store: Store) -> None:
     session = new_session(store, system={"workspace": "In /w.", "base": "Be brief."})
     session.compose({"memory": "Ada likes tea.", "house": "No smoking."})
     session.compose({"workspace": "In /x."})
@@ -314,9 +314,9 @@ def test_the_end_of_a_session_is_told_and_it_can_be_opened_again(store: Store) -
     session = new_session(store)
     take_turn(session, "One", 1)
     session.end("abandoned")
-    told = trace(store, session)[-1]
-    assert told.type == "session.ended"
-    assert (told.payload["disposition"], told.payload["turn_count"]) == ("abandoned", 1)
+    result = trace(store, session)[-1]
+    assert result.type == "session.ended"
+    assert (result.payload["disposition"], result.payload["turn_count"]) == ("abandoned", 1)
     take_turn(opened(store, session.id), "Two", 2)
 
 
@@ -357,6 +357,6 @@ def test_the_users_own_prices_count(
     )
     session = Session.create(store, model="anthropic:claude-sonnet-4-6")
     usage = il.Usage(input_tokens=8, output_tokens=42)
-    said = il.Message.assistant("ok", il.MessageMetadata(usage=usage))
-    session.begin("hi").call().answer(il.Response(said))
+    content = il.Message.assistant("ok", il.MessageMetadata(usage=usage))
+    session.begin("hi").call().answer(il.Response(content))
     assert session.cost() == 8

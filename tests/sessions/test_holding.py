@@ -142,9 +142,9 @@ def test_who_was_given_up_cannot_go_on_with_the_turn(
 
 
 def test_the_claim_of_a_process_that_is_gone_is_void() -> None:
-    mine = holding.holder()
-    machine, pid, _ = mine.rsplit(":", 2)
-    assert not holding.is_gone(mine)
+    own = holding.holder()
+    machine, pid, _ = own.rsplit(":", 2)
+    assert not holding.is_gone(own)
     assert holding.is_gone(f"{machine}:{pid}:another run of this pid")
     assert holding.is_gone(f"{machine}:{2**22 + 1}:x"), "no process has this number"
     assert not holding.is_gone(f"elsewhere:{2**22 + 1}:x"), "nobody here can tell"
@@ -160,7 +160,7 @@ def test_instructions_are_not_written_over_either(store: Store) -> None:
     assert store.messages(session.id)[0].text == "Be long."
 
 
-def test_a_store_saves_only_over_what_it_is_told(store: Store) -> None:
+def test_a_store_saves_only_over_the_expected_version(store: Store) -> None:
     row = store.create_session("/w")
     (first,) = store.append(row.id, [il.Message.user("one")]).messages
     second = first.replace(content=(il.TextBlock("two"),))

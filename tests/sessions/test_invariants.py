@@ -79,9 +79,9 @@ def test_an_answer_of_unknown_origin_is_told_again_as_before(store: Store) -> No
     session = new_session(store)
     signed = il.ThinkingBlock("hm", "c2lnbmVk")
     session.append(il.Message.user("hi"), il.Message.assistant([signed, il.TextBlock("hello")]))
-    told = il.retell(il.Request(tuple(session.messages())), "anthropic", "claude-sonnet-4-6")
-    assert isinstance(told.value, il.Request)
-    assert told.value.messages[1].content[0] == signed
+    result = il.retell(il.Request(tuple(session.messages())), "anthropic", "claude-sonnet-4-6")
+    assert isinstance(result.value, il.Request)
+    assert result.value.messages[1].content[0] == signed
 
 
 @requirement("S002-56", "S002-57", "S002-58")

@@ -135,13 +135,13 @@ def test_only_an_answer_can_be_rated(session: Session) -> None:
 
 
 def test_one_owner_never_learns_from_another(store: Store, router: Router) -> None:
-    mine = new_session(store, router=router, user_id="usr_a")
+    own = new_session(store, router=router, user_id="usr_a")
     for number in range(4):
-        take_turn(mine, f"question {number}")
+        take_turn(own, f"question {number}")
     other = new_session(store, router=router, user_id="usr_b")
     take_turn(other, "question 9")
     assert payloads(store, other, "pattern.matched") == []
-    assert payloads(store, mine, "pattern.matched") != []
+    assert payloads(store, own, "pattern.matched") != []
 
 
 def test_old_and_surplus_turns_go(store: Store, session: Session) -> None:

@@ -65,8 +65,8 @@ def test_a_plan_knows_that_files_of_the_workspace_are_sent(store: Store, tmp_pat
     assert PIXEL in il.dumps(call.wire).decode()
     assert list(session.plan(SONNET).report) == []
     session.plan("openai:gpt-5")
-    kept = session.messages()[0].content[1]
-    assert kept == picture, "what is stored refers to it still"
+    stored = session.messages()[0].content[1]
+    assert stored == picture, "what is stored refers to it still"
 
 
 def test_a_plan_says_why_a_swap_would_be_refused(store: Store) -> None:

@@ -102,8 +102,8 @@ def test_sessions_that_are_awaited_take_the_same(home: Path) -> None:
 def test_what_was_given_stays_when_tools_need_another_dialect() -> None:
     own = profile_from({"limits": {"output": 9}}, profile_of("gpt-5.6", "openai", "openai-chat"))
     tool = il.ToolDefinition("look", "Looks.", {"type": "object", "properties": {}})
-    spoken = Adapter("openai:gpt-5.6", profile=own).for_request(il.Request(tools=(tool,)))
-    assert spoken.profile is own
+    dialect = Adapter("openai:gpt-5.6", profile=own).for_request(il.Request(tools=(tool,)))
+    assert dialect.profile is own
     rules = ModelLookup(source=[{"models": ["gpt-5.6"], "limits": {"output": 9}}])
     other = Adapter("openai:gpt-5.6", model_lookup=rules).for_request(il.Request(tools=(tool,)))
     assert other.profile is not None

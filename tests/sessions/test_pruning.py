@@ -52,7 +52,7 @@ def test_what_is_too_large_or_too_old_is_pruned_and_nothing_else(store: Store) -
 
 
 @pytest.mark.requirement("S002-116")
-def test_an_answer_keeps_no_more_than_the_limit_and_says_so(store: Store) -> None:
+def test_an_answer_stores_no_more_than_the_limit_and_reports_it(store: Store) -> None:
     session = new_session(store, "openai-chat")
     answer = {"role": "assistant", "content": "A test.", "blob": "x" * (MOST_BYTES + 1)}
     wire = {

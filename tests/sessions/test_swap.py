@@ -35,10 +35,10 @@ def test_a_model_that_cannot_see_is_refused_a_history_with_images(store: Store) 
     after = store.session(session.id)
     assert (after.active_model, after.routing_policy) == (row.active_model, row.routing_policy)
     assert dumped(session) == before
-    told = trace(store, session)[-1]
-    assert told.type == "routing.constraint_failure"
-    assert (told.payload["model"], told.payload["code"]) == (BLIND, "no_vision_support")
-    assert told.payload["active_model"] == SONNET
+    result = trace(store, session)[-1]
+    assert result.type == "routing.constraint_failure"
+    assert (result.payload["model"], result.payload["code"]) == (BLIND, "no_vision_support")
+    assert result.payload["active_model"] == SONNET
     assert "route.overridden" not in types(store, session)
     assert take_turn(session, "go on", 2)[0].adapter.model == SONNET
 
@@ -88,8 +88,8 @@ def test_a_swap_during_a_turn_waits_and_the_last_one_wins(store: Store) -> None:
     call.complete(answer("anthropic", 2))
     assert session.model == "gemini:gemini-2.5-pro"
     assert store.session(session.id).active_model == "gemini:gemini-2.5-pro"
-    told = [e.payload for e in trace(store, session) if e.type == "route.overridden"]
-    assert [each["queued"] for each in told] == [True, True]
+    collected = [e.payload for e in trace(store, session) if e.type == "route.overridden"]
+    assert [each["queued"] for each in collected] == [True, True]
     assert take_turn(session, "next", 2)[0].adapter.model == "gemini:gemini-2.5-pro"
     assert opened(store, session.id).model == "gemini:gemini-2.5-pro"
 
@@ -105,9 +105,9 @@ def test_going_back_to_the_default_waits_too(store: Store) -> None:
     again = opened(store, session.id)
     assert again.model == SONNET
     take_turn(again, "next", 2)
-    said = again.messages()[-1].metadata.routing
-    assert said is not None
-    assert said.mode is il.RoutingMode.DEFAULT
+    content = again.messages()[-1].metadata.routing
+    assert content is not None
+    assert content.mode is il.RoutingMode.DEFAULT
 
 
 def test_a_swap_that_no_longer_fits_at_the_end_of_the_turn_leaves_the_model(store: Store) -> None:
@@ -151,9 +151,9 @@ def test_an_order_at_the_start_of_a_message_holds_for_one_turn(store: Store) -> 
     turn = session.begin("@gemini-flash hello there")
     assert turn.model == "gemini:gemini-3.8-flash"
     assert session.messages()[-1].text == "hello there"
-    said = turn.call().complete(answer("gemini", 1))
-    assert said.metadata.routing is not None
-    assert said.metadata.routing.mode is il.RoutingMode.OVERRIDE
+    content = turn.call().complete(answer("gemini", 1))
+    assert content.metadata.routing is not None
+    assert content.metadata.routing.mode is il.RoutingMode.OVERRIDE
     assert session.model == SONNET
     assert take_turn(session, "and now?", 2)[0].adapter.model == SONNET
     assert store.session(session.id).active_model == SONNET

@@ -46,9 +46,9 @@ def test_a_turn_with_tools_that_run(tmp_path: Path) -> None:
         async with await open_async_store(tmp_path / "x.db") as store:
             session = await AsyncSession.create(store, model=MODELS["anthropic"], tools=tools)
             turn = await session.begin("hi")
-            said = await (await turn.call()).complete(answer("anthropic", 1, calls=True))
+            content = await (await turn.call()).complete(answer("anthropic", 1, calls=True))
             context = CallContext(session.id, turn.id, turn.trace)
-            await turn.results(*await dispatcher.run(said, context))
+            await turn.results(*await dispatcher.run(content, context))
             await (await turn.call()).complete(answer("anthropic", 2))
             assert turn.ended
             types = await types_of(store, session)
@@ -92,8 +92,8 @@ def test_cancelling_while_tools_run_tells_each_of_them_once(tmp_path: Path) -> N
         async with await open_async_store(tmp_path / "x.db") as store:
             session = await AsyncSession.create(store, model=MODELS["anthropic"], tools=tools)
             turn = await session.begin("hi")
-            said = await (await turn.call()).complete(answer("anthropic", 1, calls=True))
-            batch = dispatcher.batch(said, CallContext(session.id, turn.id, turn.trace))
+            content = await (await turn.call()).complete(answer("anthropic", 1, calls=True))
+            batch = dispatcher.batch(content, CallContext(session.id, turn.id, turn.trace))
             running = asyncio.create_task(batch.run())
             await started.wait()
             running.cancel()

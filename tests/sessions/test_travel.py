@@ -118,10 +118,10 @@ def test_turns_over_five_dialects_go_on_in_another_process_on_a_sixth(
     command = [sys.executable, "-c", CONTINUE, address, session.id, MODELS[sixth]]
     done = subprocess.run(command, capture_output=True, timeout=120, cwd=ROOT, text=True)
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert said["found"] == len(before)
-    assert len(said["wires"]) == 4
-    for wire in said["wires"]:
+    parsed = json.loads(done.stdout)
+    assert parsed["found"] == len(before)
+    assert len(parsed["wires"]) == 4
+    for wire in parsed["wires"]:
         assert problems(sixth, "request", wire) == []
     with open_store(address) as store:
         again = opened(store, session.id)
@@ -276,8 +276,8 @@ def test_any_history_is_kept_and_told_to_every_model(
     history = tuple([without_files(message) for message in history])
     added = session.append(*history)
     assert len(added) == len(history)
-    kept = dumped(session)
-    assert [il.dumps(message) for message in added] == kept
+    stored = dumped(session)
+    assert [il.dumps(message) for message in added] == stored
     for one, other in zip(history, added, strict=True):
         assert one.text == other.text
         assert [type(block) for block in one.content] == [type(block) for block in other.content]
@@ -286,7 +286,7 @@ def test_any_history_is_kept_and_told_to_every_model(
     call = session.begin("Go on", override=model).call()
     assert unacceptable_without_tools(call) == []
     call.complete(answer(spoken(call), 5))
-    assert dumped(session)[: len(kept)] == kept
+    assert dumped(session)[: len(stored)] == stored
     assert dumped(opened(store, session.id)) == dumped(session)
     store.delete_session(session.id)
 
@@ -316,9 +316,9 @@ def test_any_answers_survive_the_way_there_and_back(
         turn.end()
     assume(session.plan(MODELS[here]).refusal is None)
     assume(session.plan(MODELS[there]).refusal is None)
-    kept, own = dumped(session), wire_now(session, here)
+    retained, own = dumped(session), wire_now(session, here)
     say(session, there)
-    assert dumped(session)[: len(kept)] == kept
+    assert dumped(session)[: len(retained)] == retained
     back = say(session, here)
     assert prefix_difference(own, back.wire) is None
     assert unresolved(session.messages()) == []
@@ -333,10 +333,10 @@ def test_what_only_its_dialect_understands_is_kept_to_the_byte(
 ) -> None:
     session = new_session(store, tools=None)
     added = session.append(*history)
-    kept = [il.dumps(message) for message in added]
-    assert dumped(session) == kept
+    remaining = [il.dumps(message) for message in added]
+    assert dumped(session) == remaining
     again = opened(store, session.id)
-    assert [il.dumps(message) for message in again.messages()] == kept
+    assert [il.dumps(message) for message in again.messages()] == remaining
     for one, other in zip(history, added, strict=True):
         assert [block.raw for block in one.content] == [block.raw for block in other.content]
         assert one.metadata.provider_raw == other.metadata.provider_raw

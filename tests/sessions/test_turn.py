@@ -55,10 +55,10 @@ def test_the_first_worked_example_to_the_last_digit(store: Store) -> None:
     turn = session.begin("hi")
     call = turn.call(clock=lambda: next(ticks))
     call.complete(hello())
-    asked, said = store.messages(session.id)
+    asked, content = store.messages(session.id)
     assert (asked.role, asked.text) == (il.Role.USER, "hi")
-    assert (said.role, said.text) == (il.Role.ASSISTANT, "Hello!")
-    usage, routing = said.metadata.usage, said.metadata.routing
+    assert (content.role, content.text) == (il.Role.ASSISTANT, "Hello!")
+    usage, routing = content.metadata.usage, content.metadata.routing
     assert usage is not None
     assert (usage.input_tokens, usage.output_tokens) == (8, 42)
     assert str(usage.cost_usd) == "0.000654"
@@ -66,7 +66,7 @@ def test_the_first_worked_example_to_the_last_digit(store: Store) -> None:
     assert usage.latency_ms == 820
     assert routing is not None
     assert (routing.mode, routing.reason) == (il.RoutingMode.DEFAULT, "workspace default")
-    assert routing.chosen_model == said.metadata.model == SONNET
+    assert routing.chosen_model == content.metadata.model == SONNET
     assert il.validate(store.messages(session.id)) == []
     assert session.cost() == Decimal("0.000654")
 
@@ -78,10 +78,10 @@ def test_the_tool_round_of_the_second_example(store: Store) -> None:
     messages = store.messages(session.id)
     roles = [message.role.value for message in messages]
     assert roles == ["user", "assistant", "tool", "tool", "assistant"]
-    _, called, first, second, said = messages
+    _, called, first, second, content = messages
     ours = [call.id for call in called.tool_calls if call.executor == "client"]
     assert [first.metadata.parent_tool_use_id, second.metadata.parent_tool_use_id] == ours
-    assert said.text == "It is so."
+    assert content.text == "It is so."
     assert session.cost() == Decimal("0.001308")
     turns = {event.turn_id for event in trace(store, session) if event.type.startswith("llm.")}
     assert len(turns) == 1, "the last two messages belong to the same turn"
@@ -100,13 +100,13 @@ def test_after_a_change_of_model_the_third_turn_is_the_other_models(store: Store
     call = turn.call()
     assert call.adapter.dialect.name == "openai-chat"
     assert all(message["role"] != "system" for message in call.wire["messages"])
-    said = call.complete(answer("openai-chat", 7, calls=True))
-    known = said.metadata
+    content = call.complete(answer("openai-chat", 7, calls=True))
+    known = content.metadata
     assert (known.model, known.provider) == ("openai:gpt-5", "openai")
     assert known.routing is not None
     assert known.routing.mode is il.RoutingMode.MANUAL
     assert "/model" in known.routing.reason
-    fresh = {made.id for made in said.tool_calls}
+    fresh = {made.id for made in content.tool_calls}
     assert len(fresh) == 2
     assert not fresh & seen
     turn.results(*results_of(turn))
@@ -130,10 +130,10 @@ def test_what_is_left_out_is_logged_with_the_session_and_is_no_event(
     call = turn.call()
     assert caplog.records == [], "nothing has been left out of anything yet"
     assert call.wire
-    told = [r.__dict__ for r in caplog.records if r.getMessage() == "block_dropped"]
-    kinds = sorted(record["block_type"] for record in told)
+    collected = [r.__dict__ for r in caplog.records if r.getMessage() == "block_dropped"]
+    kinds = sorted(record["block_type"] for record in collected)
     assert kinds == ["redacted_thinking", "thinking", "tool_result", "tool_use"]
-    for record in told:
+    for record in collected:
         assert record["levelno"] == logging.WARNING
         assert record["session_id"] == session.id
         assert record["message_id"] == thought.id
@@ -142,7 +142,7 @@ def test_what_is_left_out_is_logged_with_the_session_and_is_no_event(
     call.complete(answer("openai-chat"))
     assert [t for t in types(store, session) if "drop" in t or "loss" in t] == []
     again = len([r for r in caplog.records if r.getMessage() == "block_dropped"])
-    assert again == len(told), "once for each request, however often the wire is looked at"
+    assert again == len(collected), "once for each request, however often the wire is looked at"
 
 
 @pytest.mark.requirement("S002-55")
@@ -152,15 +152,15 @@ def test_input_that_does_not_fit_is_told_when_it_arrives(store: Store) -> None:
     wire = answer("openai-chat", 1, calls=True)
     wire["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = '{"path":1234567}'
     turn = session.begin("Read it")
-    said = turn.call().complete(wire)
-    (told,) = [e for e in trace(store, session) if e.type == "tool.input_invalid"]
-    assert told.payload["tool_name"] == "read_file"
-    assert told.payload["tool_use_id"] == said.tool_calls[0].id
-    assert [each["path"] for each in told.payload["validation_errors"]] == ["$.path"]
-    assert "1234567" not in str(told.payload)
+    content = turn.call().complete(wire)
+    (collected,) = [e for e in trace(store, session) if e.type == "tool.input_invalid"]
+    assert collected.payload["tool_name"] == "read_file"
+    assert collected.payload["tool_use_id"] == content.tool_calls[0].id
+    assert [each["path"] for each in collected.payload["validation_errors"]] == ["$.path"]
+    assert "1234567" not in str(collected.payload)
     completed = next(e for e in trace(store, session) if e.type == "llm.call_completed")
-    assert told.parent_event_id == completed.id
-    assert said.tool_calls[0].input == {"path": 1234567}, "what a model said is kept"
+    assert collected.parent_event_id == completed.id
+    assert content.tool_calls[0].input == {"path": 1234567}, "what a model said is kept"
     assert not turn.ended
 
 
@@ -266,8 +266,8 @@ def test_a_turn_without_a_model_is_decided_once_and_does_not_start(store: Store)
 @pytest.mark.requirement("S002-84", "S002-82")
 def test_a_turn_with_tools_falls_through_to_a_model_that_takes_them(store: Store) -> None:
     without, with_tools = "openrouter:microsoft/phi-4", "openai:gpt-4.1"
-    given = router(without, with_tools, default=with_tools)
-    session = Session.create(store, model=without, tools=TOOLS, router=given)
+    value = router(without, with_tools, default=with_tools)
+    session = Session.create(store, model=without, tools=TOOLS, router=value)
     turn = session.begin("hi")
     assert turn.model == with_tools
     rejected = turn.decision.chain[5]
@@ -283,8 +283,8 @@ def test_a_failed_call_leaves_its_message_and_the_turn_goes_on(store: Store) -> 
     assert turn.ended
     statuses = [m.metadata.status.value for m in session.messages()[1:]]
     assert statuses == ["error", "complete"]
-    told = types(store, session)
-    assert told[3:] == [
+    result = types(store, session)
+    assert result[3:] == [
         "llm.call_started",
         "llm.call_failed",
         "llm.call_started",
@@ -293,10 +293,10 @@ def test_a_failed_call_leaves_its_message_and_the_turn_goes_on(store: Store) -> 
     ]
     failed = next(e for e in trace(store, session) if e.type == "llm.call_failed")
     assert failed.payload["error_class"] == "rate_limit"
-    assert told.count("route.decided") == 1
+    assert result.count("route.decided") == 1
     turn = session.begin("again")
-    said = [m["role"] for m in turn.call().wire["messages"]]
-    assert said == ["user", "assistant", "user"], "failed answers are not told again"
+    items = [m["role"] for m in turn.call().wire["messages"]]
+    assert items == ["user", "assistant", "user"], "failed answers are not told again"
 
 
 def test_calls_of_a_failed_answer_are_never_to_be_run(store: Store) -> None:

@@ -62,8 +62,8 @@ def answer(dialect: str, number: int = 0, calls: bool = False, text: str = "It i
 
 
 def _named(number: int, form: str) -> Iterator[tuple[str, str, Wire]]:
-    for index, (name, given) in enumerate(CALLS):
-        yield form.format(number * 10 + index), name, given
+    for index, (name, value) in enumerate(CALLS):
+        yield form.format(number * 10 + index), name, value
 
 
 def _anthropic(number: int, calls: bool, text: str) -> Wire:
@@ -89,8 +89,8 @@ def _anthropic(number: int, calls: bool, text: str) -> Wire:
     ]
     if calls:
         content += [
-            {"type": "tool_use", "id": id, "name": name, "input": given}
-            for id, name, given in _named(number, "toolu_{:022d}")
+            {"type": "tool_use", "id": id, "name": name, "input": value}
+            for id, name, value in _named(number, "toolu_{:022d}")
         ]
     return {
         "id": f"msg_{number}",
@@ -109,9 +109,9 @@ def _function_calls(number: int, form: str) -> list[Wire]:
         {
             "id": id,
             "type": "function",
-            "function": {"name": name, "arguments": msgspec.json.encode(given).decode()},
+            "function": {"name": name, "arguments": msgspec.json.encode(value).decode()},
         }
-        for id, name, given in _named(number, form)
+        for id, name, value in _named(number, form)
     ]
 
 
@@ -201,9 +201,9 @@ def _responses(number: int, calls: bool, text: str) -> Wire:
                 "status": "completed",
                 "call_id": id,
                 "name": name,
-                "arguments": msgspec.json.encode(given).decode(),
+                "arguments": msgspec.json.encode(value).decode(),
             }
-            for id, name, given in _named(number, "call_{:020d}")
+            for id, name, value in _named(number, "call_{:020d}")
         ]
     return {
         "id": f"resp_{number}",
@@ -232,7 +232,7 @@ def _gemini(number: int, calls: bool, text: str) -> Wire:
     parts: list[Wire] = [{"text": "Let me see.", "thought": True}, {"text": text}]
     if calls:
         made: list[Wire] = [
-            {"functionCall": {"name": name, "args": given}} for name, given in CALLS
+            {"functionCall": {"name": name, "args": value}} for name, value in CALLS
         ]
         made[0].update(signature)
         parts += made
@@ -257,7 +257,7 @@ def _ollama(number: int, calls: bool, text: str) -> Wire:
     message: Wire = {"role": "assistant", "content": text, "thinking": "Let me see."}
     if calls:
         message["tool_calls"] = [
-            {"function": {"name": name, "arguments": given}} for name, given in CALLS
+            {"function": {"name": name, "arguments": value}} for name, value in CALLS
         ]
     return {
         "model": "qwen3-vl",
@@ -275,8 +275,8 @@ def _bedrock(number: int, calls: bool, text: str) -> Wire:
     content: list[Wire] = [{"reasoningContent": {"reasoningText": thought}}, {"text": text}]
     if calls:
         content += [
-            {"toolUse": {"toolUseId": id, "name": name, "input": given}}
-            for id, name, given in _named(number, "tooluse_{:022d}")
+            {"toolUse": {"toolUseId": id, "name": name, "input": value}}
+            for id, name, value in _named(number, "tooluse_{:022d}")
         ]
     return {
         "output": {"message": {"role": "assistant", "content": content}},
@@ -294,9 +294,9 @@ def _cohere(number: int, calls: bool, text: str) -> Wire:
             {
                 "id": id,
                 "type": "function",
-                "function": {"name": name, "arguments": msgspec.json.encode(given).decode()},
+                "function": {"name": name, "arguments": msgspec.json.encode(value).decode()},
             }
-            for id, name, given in _named(number, "call_{:08d}")
+            for id, name, value in _named(number, "call_{:08d}")
         ]
     tokens = {"input_tokens": 8, "output_tokens": 42}
     return {
@@ -357,9 +357,11 @@ def without_usage(dialect: str, wire: Wire) -> Wire:
 
 def stream(dialect: str, wire: Wire) -> list[bytes]:
     """The same answer as a stream, one piece of bytes for each frame."""
-    spoken = il.dialect(dialect)
-    writer, encode = spoken.stream_writer(), encoder(dialect)
+    dialect_name = il.dialect(dialect)
+    writer, encode = dialect_name.stream_writer(), encoder(dialect)
     frames = [
-        frame for event in il.unfold(spoken.read_response(wire)) for frame in writer.feed(event)
+        frame
+        for event in il.unfold(dialect_name.read_response(wire))
+        for frame in writer.feed(event)
     ]
     return [encode(frame) for frame in [*frames, *writer.close()]]

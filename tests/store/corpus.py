@@ -68,11 +68,11 @@ def examine(store: Store, messages: list[Message]) -> str | None:
     session = store.create_session("/w").id
     sent = store.append(session, messages, check=False).messages
     expected = [dumps(message) for message in sent]
-    for given, kept in zip(messages, sent, strict=True):
-        own = with_provenance(given).replace(
-            id=kept.id, session_id=session, created_at=kept.created_at
+    for value, stored in zip(messages, sent, strict=True):
+        own = with_provenance(value).replace(
+            id=stored.id, session_id=session, created_at=stored.created_at
         )
-        if dumps(own) != dumps(kept):
+        if dumps(own) != dumps(stored):
             return "what was appended is not what was given"
     found = store.messages(session)
     if [dumps(message) for message in found] != expected:

@@ -59,12 +59,12 @@ def append_often(
 
 
 def in_threads(store: Store, sessions: list[str], threads: int, count: int) -> list[Told]:
-    told: list[Told] = []
+    collected: list[Told] = []
     errors: list[BaseException] = []
 
     def work(number: int) -> None:
         try:
-            told.extend(append_often(store, sessions, f"t{number}", count, number))
+            collected.extend(append_often(store, sessions, f"t{number}", count, number))
         except BaseException as error:
             errors.append(error)
 
@@ -75,7 +75,7 @@ def in_threads(store: Store, sessions: list[str], threads: int, count: int) -> l
         caller.join()
     if errors:
         raise errors[0]
-    return told
+    return collected
 
 
 def start_processes(
@@ -94,13 +94,13 @@ def start_processes(
 
 
 def finish(children: list[subprocess.Popen[str]], patience: float = 120) -> list[Told]:
-    told = []
+    collected = []
     for child in children:
         output, _ = child.communicate(timeout=patience)
         if child.returncode:
             raise WrongError(f"a process ended with {child.returncode}")
-        told += [Told(*json.loads(line)) for line in output.splitlines()]
-    return told
+        collected += [Told(*json.loads(line)) for line in output.splitlines()]
+    return collected
 
 
 def check(store: Store, told: Iterable[Told]) -> int:
@@ -150,9 +150,9 @@ def run(address: str, threads: int, processes: int, appends: int, sessions: int)
     with open_store(address) as store:
         ids = [store.create_session("/w").id for _ in range(sessions)]
         children = start_processes(address, ids, processes, each)
-        told = in_threads(store, ids, threads, each)
-        told += finish(children, patience=120 + appends / 20)
-        return check(store, told)
+        result = in_threads(store, ids, threads, each)
+        result += finish(children, patience=120 + appends / 20)
+        return check(store, result)
 
 
 def _children(address: str, sessions: list[str], names: list[str], appends: int) -> int:
@@ -169,9 +169,9 @@ def _children(address: str, sessions: list[str], names: list[str], appends: int)
 
 def _child(address: str, sessions: list[str], name: str, appends: int) -> int:
     with open_store(address) as store:
-        for told in append_often(store, sessions, name, appends):
+        for reported in append_often(store, sessions, name, appends):
             # In one piece, among those of the others.
-            os.write(sys.stdout.fileno(), f"{json.dumps(told)}\n".encode())
+            os.write(sys.stdout.fileno(), f"{json.dumps(reported)}\n".encode())
     return 0
 
 

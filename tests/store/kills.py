@@ -97,29 +97,29 @@ def kill_one(path: Path, session: str, round: int) -> tuple[set[str], set[str]]:
             os._exit(1)
     os.close(writing)
     try:
-        told = _until_first(reading)
+        result = _until_first(reading)
         time.sleep(random.random() * LONGEST)
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    told += b"".join(_rest(reading))
+    result += b"".join(_rest(reading))
     os.close(reading)
-    lines = [line.decode().split() for line in told.split(b"\n")[:-1]]  # the last may be cut
+    lines = [line.decode().split() for line in result.split(b"\n")[:-1]]  # the last may be cut
     begun = {name for kind, name in lines if kind == "B"}
     return begun, {name for kind, name in lines if kind == "A"}
 
 
 def _until_first(pipe: int) -> bytes:
     """What the child says up to its first acknowledgement."""
-    told = b""
+    result = b""
     deadline = time.monotonic() + PATIENCE
-    while b"A " not in told:
+    while b"A " not in result:
         ready, _, _ = select.select([pipe], [], [], max(0, deadline - time.monotonic()))
         piece = os.read(pipe, 65536) if ready else b""
         if not piece:
             raise WrongError("the child ended, or did nothing")
-        told += piece
-    return told
+        result += piece
+    return result
 
 
 def _rest(pipe: int) -> Iterator[bytes]:

@@ -92,9 +92,9 @@ class Platter:
 
 def _torn(data: bytes, dice: random.Random) -> bytes:
     """Only some sectors of it, or the rest of them as rubbish."""
-    kept = dice.randrange(0, len(data) + 1, SECTOR) if len(data) > SECTOR else 0
-    rubbish = dice.randbytes(len(data) - kept) if dice.random() < 0.5 else b""
-    return data[:kept] + rubbish
+    stored = dice.randrange(0, len(data) + 1, SECTOR) if len(data) > SECTOR else 0
+    rubbish = dice.randbytes(len(data) - stored) if dice.random() < 0.5 else b""
+    return data[:stored] + rubbish
 
 
 def _apply(files: dict[str, bytearray], deed: Deed) -> None:
@@ -125,9 +125,9 @@ def run(folder: Path, points: int, rounds: int = 12, seed: int | None = None) ->
         path = folder / f"{number}.db"
         for suffix, data in {"": bytearray(), **platter.after_power_loss(dice)}.items():
             path.with_name(path.name + suffix).write_bytes(data)
-        told = [names for place, names in recording.acknowledged if place <= moment]
+        collected = [names for place, names in recording.acknowledged if place <= moment]
         try:
-            check(path, told[-1] if told else [], recording.begun)
+            check(path, collected[-1] if collected else [], recording.begun)
         except Exception as error:
             error.add_note(
                 f"moment {moment} of {len(recording.deeds)}, point {number}, seed {seed}"

@@ -176,8 +176,8 @@ def test_events_are_numbered_without_gaps_in_each_session(store: Store) -> None:
 
 def test_an_event_that_comes_again_keeps_its_place(store: Store) -> None:
     (first,) = store.append_events([event("1", "a")])
-    given = [event("2", "a"), event("1", "a"), event("3", "b"), event("2", "a")]
-    assert [row.seq for row in store.append_events(given)] == [2, 1, 1, 2]
+    items = [event("2", "a"), event("1", "a"), event("3", "b"), event("2", "a")]
+    assert [row.seq for row in store.append_events(items)] == [2, 1, 1, 2]
     assert [row.id for row in store.events("a")] == ["1", "2"]
     assert store.events("a")[0] == first
 

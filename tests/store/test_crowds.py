@@ -36,10 +36,10 @@ def test_ids_grow_though_the_clocks_of_two_programs_differ(store: Store, address
     session = store.create_session("/w").id
     with open_store(address) as ahead:
         ahead._do.ulids = Ulids(clock=lambda: now_ms() + 3_600_000)
-        told: list[Told] = []
+        collected: list[Told] = []
         callers = [
             threading.Thread(
-                target=lambda place=place, name=name: told.extend(  # type: ignore[misc]  # ditto
+                target=lambda place=place, name=name: collected.extend(  # type: ignore[misc]  # ditto
                     append_often(place, [session], name, 30)
                 )
             )
@@ -49,14 +49,14 @@ def test_ids_grow_though_the_clocks_of_two_programs_differ(store: Store, address
             caller.start()
         for caller in callers:
             caller.join()
-    assert check(store, told) == 120
+    assert check(store, collected) == 120
 
 
 def test_threads_and_processes_append_in_one_order(store: Store, address: str) -> None:
     one = [store.create_session("/w").id]
     children = start_processes(address, one, 3, 20)
-    told = in_threads(store, one, 16, 20)
-    assert check(store, told + finish(children)) == 380
+    result = in_threads(store, one, 16, 20)
+    assert check(store, result + finish(children)) == 380
 
 
 def test_the_check_notices_what_is_out_of_order(store: Store) -> None:

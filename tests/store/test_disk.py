@@ -88,13 +88,13 @@ def test_every_access_to_the_disk_may_fail_and_nothing_acknowledged_is_lost(fold
 
 
 def test_the_harness_notices_what_is_lost(folder: Path) -> None:
-    told = story.Story(folder / "s.db")
-    told.append("1", 10)
-    told.append("2", 10)
-    told.close()
-    assert story.check(told.path, told.acknowledged, told.begun) == 2
+    result = story.Story(folder / "s.db")
+    result.append("1", 10)
+    result.append("2", 10)
+    result.close()
+    assert story.check(result.path, result.acknowledged, result.begun) == 2
     with pytest.raises(WrongError, match="lost"):
-        story.check(told.path, ["1/0", "3/0"], told.begun)
+        story.check(result.path, ["1/0", "3/0"], result.begun)
 
 
 def fill(store: SqliteStore, session: str) -> None:
@@ -321,8 +321,8 @@ def test_a_deleted_session_is_gone_from_the_files(folder: Path) -> None:
         ]
 
     with SqliteStore(path) as store:
-        kept, gone = store.create_session("/w").id, store.create_session("/w").id
-        store.append(kept, [Message.user("a plain message")] * 20)
+        stored, gone = store.create_session("/w").id, store.create_session("/w").id
+        store.append(stored, [Message.user("a plain message")] * 20)
         words = [Message.user(f"canary {number} " + "xylophone " * 300) for number in range(50)]
         store.append(gone, words)
         assert len(store.search("canary xylophone")) == 50

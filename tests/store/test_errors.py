@@ -13,7 +13,7 @@ from tests.store.stored import new_session
 NONE = "01HZ0000000000000000000000"
 
 
-def test_what_is_not_there_is_said_by_name(store: Store) -> None:
+def test_what_is_missing_is_named(store: Store) -> None:
     session = new_session(store)
     message = Message.user("x").replace(id=NONE, session_id=session)
     for ask_for in (

@@ -51,11 +51,11 @@ def test_messages_come_back_in_order_with_what_was_filled_in(store: Store) -> No
 def test_a_message_keeps_its_own_id_and_time(store: Store) -> None:
     session = new_session(store)
     time = datetime(1999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
-    mine = Ulids().new()
-    message = Message.user("hi", name="Ada").replace(id=mine, created_at=time)
+    own = Ulids().new()
+    message = Message.user("hi", name="Ada").replace(id=own, created_at=time)
     store.append(session, [message])
     (found,) = store.messages(session)
-    assert (found.id, found.created_at, found.name) == (mine, time, "Ada")
+    assert (found.id, found.created_at, found.name) == (own, time, "Ada")
 
 
 @requirement("S002-64")
@@ -109,7 +109,7 @@ def test_what_json_cannot_hold_is_refused_and_nothing_is_appended(store: Store) 
     assert store.messages(session) == []
 
 
-def test_who_appends_after_others_did_is_told(store: Store) -> None:
+def test_appending_after_others_did_is_reported(store: Store) -> None:
     session = new_session(store)
     store.append(session, [Message.user("a")], after=0)
     with pytest.raises(ConflictError, match="has 1 messages, not 0"):

@@ -242,7 +242,7 @@ def waits_and_goes_on(store: PostgresStore, address: str) -> None:
     assert len(store.messages(session)) == 1
 
 
-def test_a_database_that_can_only_be_read_is_told(store: PostgresStore) -> None:
+def test_a_database_that_can_only_be_read_is_reported(store: PostgresStore) -> None:
     session = store.create_session("/w").id
     do = store._do
 

@@ -45,11 +45,11 @@ def total(store: Store, name: str, kind: str = TOTAL, tenant: str | None = None)
 
 
 def test_each_request_counts_once_under_all_that_it_is_of(store: Store) -> None:
-    mine = row(tenant="usr_1", key_id="key_1", team_id="team_1", losses=2)
+    own = row(tenant="usr_1", key_id="key_1", team_id="team_1", losses=2)
     failed = row(25, error="server_error", attempts=2, tenant="usr_2", usage=None)
     unknown = row(24 * 40, model=None, asked="never heard of it", error="not_found", usage=None)
-    store.append_requests([mine, failed, unknown])
-    store.append_requests([mine, failed])  # again: they are there already
+    store.append_requests([own, failed, unknown])
+    store.append_requests([own, failed])  # again: they are there already
     assert total(store, "requests") == 2
     assert (total(store, "failed"), total(store, "fallbacks")) == (1, 1)
     assert (total(store, "losses"), total(store, "lossy")) == (2, 1)

@@ -151,8 +151,8 @@ def test_what_requests_cost_can_be_written_anew(store: Store) -> None:
     new = Usage(1, 2, cost_usd=Decimal("1E-7"), pricing_version="w")
     store.save_costs([(second.id, new), (first.id, new)])
     assert store.request(first.id).usage == new
-    kept = WHOLE["usage"].replace(cost_usd=new.cost_usd, pricing_version="w")
-    assert store.request(second.id).usage == kept
+    stored = WHOLE["usage"].replace(cost_usd=new.cost_usd, pricing_version="w")
+    assert store.request(second.id).usage == stored
 
 
 def test_ids_are_found_by_their_beginning(store: Store) -> None:
@@ -169,9 +169,9 @@ def test_who_reads_on_from_a_number_misses_nothing_while_several_write(address: 
     every = rounds * writers * 2
 
     def write(_: int) -> None:
-        with open_store(address) as mine:
+        with open_store(address) as own:
             for _ in range(rounds):
-                mine.append_requests([row(), row()])
+                own.append_requests([row(), row()])
 
     with open_store(address) as store, ThreadPoolExecutor(writers) as pool:
         done = [pool.submit(write, number) for number in range(writers)]

@@ -201,12 +201,12 @@ def test_a_full_disk_is_told_and_leaves_what_was_there(store: SqliteStore) -> No
     with pytest.raises(StoreError) as raised:
         fill(store, session, 200, 10_000)
     assert raised.value.reason == "full"
-    kept = texts(store, session)
-    assert 3 <= kept < 203
-    assert store.session(session).message_count == kept
+    stored = texts(store, session)
+    assert 3 <= stored < 203
+    assert store.session(session).message_count == stored
     ask(store, "PRAGMA max_page_count = 1000000")
     fill(store, session, 20, 10_000)
-    assert texts(store, session) == kept + 20
+    assert texts(store, session) == stored + 20
     assert ask(store, "PRAGMA integrity_check") == [("ok",)]
 
 
@@ -228,14 +228,14 @@ def test_a_write_that_fails_midway_is_told_and_leaves_what_was_there(
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)
     assert raised.value.reason in ("full", "io")
-    kept = texts(store, session)
-    assert store.session(session).message_count == kept >= 3
+    stored = texts(store, session)
+    assert store.session(session).message_count == stored >= 3
     fill(store, session, 5, 20_000)
-    assert texts(store, session) == kept + 5
+    assert texts(store, session) == stored + 5
     assert ask(store, "PRAGMA integrity_check") == [("ok",)]
 
 
-def test_a_file_that_cannot_be_written_is_told(store: SqliteStore) -> None:
+def test_a_file_that_cannot_be_written_is_reported(store: SqliteStore) -> None:
     session = store.create_session("/w").id
     fill(store, session)
     store._file._writer.execute("PRAGMA query_only = ON")  # permissions do not stop root
@@ -249,7 +249,7 @@ def test_a_file_that_cannot_be_written_is_told(store: SqliteStore) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write all")
-def test_a_read_only_file_is_told(path: Path) -> None:
+def test_a_read_only_file_is_reported(path: Path) -> None:
     SqliteStore(path).close()
     path.chmod(0o400)
     with pytest.raises(StoreError) as raised, SqliteStore(path) as store:
@@ -283,7 +283,7 @@ def test_a_replaced_file_is_told_and_not_written_to(store: SqliteStore, path: Pa
     assert path.read_bytes() == before
 
 
-def test_a_damaged_file_is_told(path: Path) -> None:
+def test_a_damaged_file_is_reported(path: Path) -> None:
     with SqliteStore(path) as store:
         session = store.create_session("/w").id
         fill(store, session, 50, 2000)

@@ -152,9 +152,9 @@ def test_programs_that_queue_at_once_are_all_heard(address: str) -> None:
         claims: list[bool] = []
 
         def work(number: int) -> None:
-            with open_store(address) as mine:
+            with open_store(address) as own:
                 for each in range(5):
-                    claims.append(queue(mine, id, f"{number}-{each}", f"h{number}")[1])
+                    claims.append(queue(own, id, f"{number}-{each}", f"h{number}")[1])
 
         threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
         for thread in threads:

@@ -120,11 +120,11 @@ def test_new_costs_are_written_and_nothing_else_changes(store: Store) -> None:
 
 
 def test_what_was_changed_or_deleted_meanwhile_is_left_alone(store: Store) -> None:
-    kept, gone = store.create_session("/w").id, store.create_session("/w").id
-    store.append(kept, [answer(1), answer(2)])
+    stored, gone = store.create_session("/w").id, store.create_session("/w").id
+    store.append(stored, [answer(1), answer(2)])
     store.append(gone, [answer(3)])
     rows = list(store.usages())
-    message = store.messages(kept)[0]
+    message = store.messages(stored)[0]
     cancelled = message.metadata.replace(
         status=MessageStatus.CANCELLED, stop_reason=StopReason.CANCELLED
     )
@@ -132,7 +132,7 @@ def test_what_was_changed_or_deleted_meanwhile_is_left_alone(store: Store) -> No
     store.delete_session(gone)
     saved = store.save_metadata([priced(row, "1") for row in rows])
     assert tokens(iter(saved)) == [2]
-    assert store.messages(kept)[0].metadata == cancelled
+    assert store.messages(stored)[0].metadata == cancelled
 
 
 def test_rows_of_another_version_are_upgraded_and_written_whole(

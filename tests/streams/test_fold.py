@@ -42,10 +42,10 @@ def test_unfolding_and_folding_gives_the_response_again(response: il.Response) -
 def test_the_pieces_alone_tell_the_same_content(response: il.Response) -> None:
     pieces = [each for each in il.unfold(response) if not isinstance(each, MessageComplete)]
     folded = il.fold(pieces)
-    said = [
+    items = [
         block.replace(cache=None) for block in response.message.content
     ]  # marks are for prompts
-    assert [block.replace(cache=None) for block in folded.message.content] == said
+    assert [block.replace(cache=None) for block in folded.message.content] == items
     assert folded.message.metadata.status is il.MessageStatus.PARTIAL
 
 
@@ -87,7 +87,7 @@ def test_the_message_so_far_can_be_asked_for_at_any_time() -> None:
     assert made.message().metadata.status is il.MessageStatus.PARTIAL
 
 
-def test_calls_that_are_told_in_turns_stay_apart() -> None:
+def test_calls_that_are_written_in_turns_stay_apart() -> None:
     made = folder(
         ToolUseStart(1, "b", "two"),
         ToolUseStart(0, "a", "one"),
@@ -123,7 +123,7 @@ def test_the_last_stop_reason_wins() -> None:
     assert il.fold(stops).message.metadata.stop_reason is il.StopReason.TOOL_USE
 
 
-def test_several_answers_and_several_messages_are_told_apart() -> None:
+def test_several_answers_and_several_messages_are_distinguished() -> None:
     both = il.fold([TextDelta(0, "a"), TextDelta(0, "b", choice=1)])
     assert (both.message.text, both.alternatives[0].text) == ("a", "b")
     one = il.unfold(il.Response(il.Message.assistant("one")))

@@ -48,7 +48,7 @@ def test_a_file_that_was_cut_says_so(pack: Callable[[bytes], bytes], tmp_path: P
             sum(len(line) for line in file)
 
 
-def test_what_is_no_frame_is_told(tmp_path: Path) -> None:
+def test_what_is_no_frame_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "packed"
     path.write_bytes(zstd(TEXT) + b"something else")
     with packed.opened(path) as file, pytest.raises(packed.broken()):

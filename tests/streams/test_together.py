@@ -57,8 +57,8 @@ def test_a_streamed_call_is_answered_and_said_to_another_provider(
     client: str, next_provider: str
 ) -> None:
     data = streamed("anthropic")
-    told = b"".join(il.stream_convert([data[:100], data[100:]], "anthropic", client))
-    message = heard(client, told).message
+    result = b"".join(il.stream_convert([data[:100], data[100:]], "anthropic", client))
+    message = heard(client, result).message
     assert calls_of(message) == calls_of(ANSWER.message)
     ids = [call.id for call in message.tool_calls]
     results = [

@@ -42,8 +42,8 @@ def main():
         if "id" not in asked:
             continue
         result = answered(asked["method"], asked.get("params") or {})
-        told = {"error": NO_METHOD} if result is None else {"result": result}
-        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told}), flush=True)
+        collected = {"error": NO_METHOD} if result is None else {"result": result}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **collected}), flush=True)
 
 
 if __name__ == "__main__":

@@ -222,6 +222,6 @@ def test_a_name_that_no_provider_takes_is_refused_where_it_is_written(name: str)
         il.tool(name=name)(lambda city: city)
 
 
-def test_side_effects_that_nobody_knows_are_named_where_they_are_written() -> None:
+def test_unknown_side_effects_are_named_where_they_are_written() -> None:
     with pytest.raises(TypeError, match=r"side_effects is one of none, read, write.*'delete'"):
         il.tool(side_effects="delete")

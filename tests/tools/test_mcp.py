@@ -212,14 +212,14 @@ def test_async_programs_connect_and_close_without_leaving_a_process() -> None:
             assert isinstance(result.content[0], il.TextBlock)
             pid = int(result.content[0].text)
             assert is_alive(pid)
-            kept.append(tools.registry.find("echo"))
+            remaining.append(tools.registry.find("echo"))
         assert len(tools.registry) == 0
         return pid
 
-    kept: list[Any] = []
+    remaining: list[Any] = []
     pid = asyncio.run(program())
     until(lambda: not is_alive(pid))
-    tools.registry.register(kept[0].tool, kept[0].handler)
+    tools.registry.register(remaining[0].tool, remaining[0].handler)
     assert "connection is closed" in tools.text("echo", text="x")
 
 
@@ -439,8 +439,8 @@ def test_tools_that_would_have_one_name_get_two() -> None:
     results = Dispatcher(registry, confirm=lambda question: True).run_sync(
         [il.ToolUseBlock(name, name, {}) for name in tools]
     )
-    said = [block.text for r in results for block in r.content if isinstance(block, il.TextBlock)]
-    assert said == [f"srv {theirs} {{}}" for theirs in tools.values()]
+    items = [block.text for r in results for block in r.content if isinstance(block, il.TextBlock)]
+    assert items == [f"srv {theirs} {{}}" for theirs in tools.values()]
 
 
 def test_tools_that_cannot_be_registered_are_listed_with_the_reason() -> None:
@@ -474,11 +474,11 @@ def test_a_server_s_tools_follow_what_it_offers_and_keep_their_names() -> None:
 def test_a_server_s_claim_to_only_read_is_believed_or_not() -> None:
     types = pytest.importorskip("mcp_types", reason="needs the extra mcp")
     hint = their_tool("t", annotations=types.ToolAnnotations(read_only_hint=True))
-    said = [
+    items = [
         definition_of(hint, "t", local=True, trust_hints=trust)[0].side_effects
         for trust in (True, False)
     ]
-    assert said == ["read", "execute"]
+    assert items == ["read", "execute"]
     assert definition_of(their_tool("t"), "t", local=False, trust_hints=True)[0].side_effects == (
         "network"
     )

@@ -107,7 +107,7 @@ def test_what_cannot_be_said_is_left_out_and_listed(schema: Any, becomes: Any, p
     assert changes[0].startswith(place)
 
 
-def test_a_choice_without_a_place_is_told_in_words() -> None:
+def test_a_choice_without_a_place_is_written_in_words() -> None:
     choice = [{"type": "string", "minLength": 2}, {"type": "object", "properties": {}}]
     result = adapted({"anyOf": choice, "description": "Who."})
     assert result["description"].startswith('Who. One of: [{"type":"string","minLength":2}')

@@ -186,7 +186,7 @@ def test_a_refused_construct_fails_loudly_at_registration(keyword: str) -> None:
 
 
 @pytest.mark.requirement("S002-63", "S002-108")
-def test_everything_wrong_with_a_tool_is_said_at_once() -> None:
+def test_all_problems_of_a_tool_are_reported_at_once() -> None:
     schema = {"type": "array", "items": {"$ref": "#"}, "anyOf": [], "widget": 1}
     tool = ToolDefinition("Bad Name", input_schema=schema)
     assert [path for path, _ in problems_of(tool)] == [

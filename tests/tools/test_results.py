@@ -122,7 +122,7 @@ def test_handlers_may_tell_the_trace_what_they_changed_and_ran() -> None:
     assert (payload.files_modified, payload.command) == (("a.txt",), "make")
 
 
-def test_long_results_are_cut_and_say_so() -> None:
+def test_long_results_are_cut_with_a_note() -> None:
     limits = Limits(text=10, media=12, blocks=4)
 
     def content_of(value: Any) -> list[Any]:

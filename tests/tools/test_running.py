@@ -101,6 +101,6 @@ Dispatcher(registry).run_sync([il.ToolUseBlock("a", "t", {})])
     assert process.stdout is not None
     assert process.stdout.readline() == "running\n"
     process.send_signal(signal.SIGINT)
-    said, complaint = process.communicate(timeout=20)
-    assert said == ("cleaned\n" if kind == "coroutine" else "")
+    content, complaint = process.communicate(timeout=20)
+    assert content == ("cleaned\n" if kind == "coroutine" else "")
     assert complaint.strip().endswith("KeyboardInterrupt")

@@ -52,8 +52,8 @@ def as_indexed(found: dict[str, Any], transcript: Transcript) -> dict[str, Any]:
     Of UI messages it counts a whole tool loop as one message of the assistant, and the signatures
     of thinking alone; of AG-UI events each text as the assistant's, whoever says it."""
     if transcript.format == "ui-message":
-        said = [transcript.messages[turn[0]].role for turn in turns(transcript.messages)]
-        messages = {**found["messages"], "assistant": said.count(Role.ASSISTANT)}
+        items = [transcript.messages[turn[0]].role for turn in turns(transcript.messages)]
+        messages = {**found["messages"], "assistant": items.count(Role.ASSISTANT)}
         return {**found, "messages": messages, "signatures": _signed_thinking(transcript)}
     if transcript.format == "ag-ui":
         others = sum(message.role is Role.SYSTEM for message in transcript.messages)

@@ -250,10 +250,10 @@ class Hostile:
         import_transcript(self.store, session())
         export, lines, rows = (folder / f"source{end}" for end in ("s.jsonl", ".jsonl", ".parquet"))
         run("export", "--store", self._store_path, "-o", export)
-        told = il.convert(
+        result = il.convert(
             {"model": "gpt-5", "messages": REQUEST}, "openai-chat", "openai-chat"
         ).wire
-        lines.write_bytes((json.dumps(told).encode() + b"\n") * 3)
+        lines.write_bytes((json.dumps(result).encode() + b"\n") * 3)
         run("convert", lines, "--to", "anthropic", "-o", rows)
         tasks = [("import", export), ("import", lines), ("convert", lines), ("convert", rows)]
         return [each for each in tasks if each[1].is_file()]
@@ -280,8 +280,8 @@ class Hostile:
             bad.unlink()
         if isinstance(found.get(self._sound), str | None):
             return "the sound session is not listed"
-        told = found.get(bad)
-        return told if isinstance(told, str) and "Error:" in told else None
+        reply = found.get(bad)
+        return reply if isinstance(reply, str) and "Error:" in reply else None
 
 
 def tried(
@@ -310,8 +310,8 @@ def main() -> int:
     begun = time.monotonic()
     failures, outcomes = tried(wish.count, wish.seed, wish.start, partial(print, flush=True))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    told = ", ".join(f"{count:,} {word}" for word, count in sorted(outcomes.items()))
-    print(f"{wish.count:,} files: {told}, {len(failures)} failures, {peak} MB", end=", ")
+    result = ", ".join(f"{count:,} {word}" for word, count in sorted(outcomes.items()))
+    print(f"{wish.count:,} files: {result}, {len(failures)} failures, {peak} MB", end=", ")
     print(f"{time.monotonic() - begun:.0f} s")
     return 1 if failures else 0
 

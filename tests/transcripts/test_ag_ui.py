@@ -170,11 +170,11 @@ def test_inputs_repeat_history_and_say_where_it_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_run_that_goes_on_from_an_earlier_one_is_a_branch(tmp_path: Path) -> None:
-    given = {"threadId": "t", "runId": "r3", "messages": [{**PROMPT, "id": "u3"}]}
+    fields = {"threadId": "t", "runId": "r3", "messages": [{**PROMPT, "id": "u3"}]}
     events = [
         *run(1, *text("a1", "One.")),
         *run(2, *text("a2", "Two.")),
-        *run(3, *text("a3", "Three."), parentRunId="r1", input=given),
+        *run(3, *text("a3", "Three."), parentRunId="r1", input=fields),
     ]
     arrived = read(tmp_path, *events)
     assert [message.id for message in arrived.messages] == ["a1", "u3", "a3"]
@@ -207,7 +207,7 @@ def test_a_run_that_failed_says_why(tmp_path: Path) -> None:
     assert last.metadata.error_message == "no oven"
 
 
-def test_a_run_that_does_not_end_is_told(tmp_path: Path) -> None:
+def test_a_run_that_does_not_end_is_reported(tmp_path: Path) -> None:
     arrived = read(tmp_path, *run(1, *text("a", "Yes."))[:-2])
     assert arrived.messages[-1].metadata.status is il.MessageStatus.PARTIAL
     assert [loss.path for loss in arrived.report.entries] == ["line 4"]
@@ -287,14 +287,14 @@ def test_events_in_lower_case_are_events(tmp_path: Path) -> None:
         "type": "image",
         "source": {"type": "data", "value": "aGk=", "mimeType": "image/png"},
     }
-    said = {
+    fields = {
         "id": "u1",
         "role": "user",
         "content": [{"type": "text", "text": "What is this?"}, picture],
     }
     events = [
         {"type": "run_started", "threadId": "t", "runId": "r"},
-        {"type": "messages_snapshot", "messages": [said]},
+        {"type": "messages_snapshot", "messages": [fields]},
         {"type": "run_finished", "threadId": "t", "runId": "r"},
     ]
     path = tmp_path / "events.jsonl"

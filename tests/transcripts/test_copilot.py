@@ -81,8 +81,8 @@ def test_blocks_keep_their_own_order_where_it_is_told(tmp_path: Path) -> None:
     ]
     about = {"provider": "anthropic-messages", "orderedBlocks": ordered}
     calls = [{"toolCallId": "c1", "name": "look", "arguments": {}}]
-    told = answered("Both.", reasoningBlocks=about, toolRequests=calls)
-    answer = read(tmp_path, *events_of(told)).messages[0]
+    result = answered("Both.", reasoningBlocks=about, toolRequests=calls)
+    answer = read(tmp_path, *events_of(result)).messages[0]
     kinds = [block.type for block in answer.content]
     assert kinds == ["thinking", "tool_use", "thinking", "text"]
 
@@ -120,7 +120,7 @@ def test_helpers_arrive_between_the_events_of_their_caller(tmp_path: Path) -> No
     assert [*map(il.dumps, helper.transcript.messages)] == [*map(il.dumps, inner.messages)]
 
 
-def test_a_summary_is_said_with_the_prompts_before_it(tmp_path: Path) -> None:
+def test_a_summary_is_written_with_the_prompts_before_it(tmp_path: Path) -> None:
     done = ("session.compaction_complete", {"success": True, "summaryContent": "Short."})
     failed = ("session.compaction_complete", {"success": False, "error": "no"})
     turns = events_of(asked("Hi."), answered("Ho."), failed, done)
@@ -136,17 +136,17 @@ def test_a_summary_is_said_with_the_prompts_before_it(tmp_path: Path) -> None:
     ]
 
 
-def test_answers_that_another_tool_keeps_behind_a_summary_are_told(tmp_path: Path) -> None:
+def test_answers_that_another_tool_keeps_behind_a_summary_are_reported(tmp_path: Path) -> None:
     messages = (*session().messages[:6], summary_message("Short."), *session().messages[6:])
     compacted = session().replace(messages=messages, compactions=(Compaction(6, (1, 5)),))
     report = transcripts.write(compacted, tmp_path / "x.jsonl", "copilot")
     assert "$.messages[5]" in {loss.path for loss in report.entries}
 
 
-def test_what_copilot_does_not_send_when_it_goes_on_is_told(tmp_path: Path) -> None:
+def test_what_copilot_does_not_send_when_it_goes_on_is_reported(tmp_path: Path) -> None:
     report = transcripts.write(session(), tmp_path / "x.jsonl", "copilot")
-    told = {loss.path: loss.reason for loss in report.entries}
-    assert told["$.messages[3]"] == "message dropped: copilot does not send that it failed"
+    reported = {loss.path: loss.reason for loss in report.entries}
+    assert reported["$.messages[3]"] == "message dropped: copilot does not send that it failed"
     own = transcripts.read(tmp_path / "x.jsonl").replace(origin=None)
     assert "$.messages[3]" not in {
         loss.path for loss in transcripts.write(own, tmp_path / "y.jsonl", "copilot")
@@ -180,8 +180,8 @@ def test_an_answer_that_was_changed_changes_there_alone(tmp_path: Path) -> None:
     about = {"provider": "anthropic-messages", "blocks": [{"type": "thinking", "thinking": "Hm."}]}
     about["blocks"][0]["signature"] = "czE="  # type: ignore[index]
     call = {"toolCallId": "c1", "name": "look", "arguments": {}, "intentionSummary": "to look"}
-    told = answered("Ho.", reasoningBlocks=about, reasoningText="Hm.", toolRequests=[call])
-    arrived = read(tmp_path, *events_of(told))
+    result = answered("Ho.", reasoningBlocks=about, reasoningText="Hm.", toolRequests=[call])
+    arrived = read(tmp_path, *events_of(result))
     answer = arrived.messages[0]
     thought, text, called = answer.content
     for name, content in {
@@ -194,9 +194,9 @@ def test_an_answer_that_was_changed_changes_there_alone(tmp_path: Path) -> None:
         said = json.loads((tmp_path / name).read_bytes().split(b"\n")[1])["data"]
         assert transcripts.read(tmp_path / name, "copilot").messages[0].content == content
         expected = {
-            "text": {**told[1], "content": "Hey."},
-            "thought": {key: each for key, each in told[1].items() if "reasoning" not in key},
-            "called": {**told[1], "toolRequests": []},
+            "text": {**result[1], "content": "Hey."},
+            "thought": {key: each for key, each in result[1].items() if "reasoning" not in key},
+            "called": {**result[1], "toolRequests": []},
         }
         assert said == expected[name]
 

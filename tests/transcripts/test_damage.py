@@ -81,7 +81,7 @@ def test_a_circle_is_cut_where_it_closes(name: str, key: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("mark", [b"\x28\xb5\x2f\xfd", b"\x1f\x8b"])
-def test_a_compressed_session_that_is_broken_is_told(tmp_path: Path, mark: bytes) -> None:
+def test_a_compressed_session_that_is_broken_is_reported(tmp_path: Path, mark: bytes) -> None:
     path = tmp_path / "rollout.jsonl.zst"
     path.write_bytes(mark + b"\x00" * 40)
     with pytest.raises(il.InterlinguaError):

@@ -54,10 +54,10 @@ def test_what_the_tool_cannot_show_comes_back(agent: str, tmp_path: Path) -> Non
     assert sorted(map(il.dumps, after)) == sorted(map(il.dumps, before))
 
 
-def test_instructions_and_foreign_things_are_told(agent: str, tmp_path: Path) -> None:
+def test_instructions_and_foreign_things_are_reported(agent: str, tmp_path: Path) -> None:
     report = transcripts.write(session(), tmp_path / "session", agent)
-    told = {loss.path for loss in report.entries}
-    assert "$.messages[0]" in told or agent == "pi"
+    reported = {loss.path for loss in report.entries}
+    assert "$.messages[0]" in reported or agent == "pi"
 
 
 def test_a_line_that_was_edited_by_hand_wins(agent: str, tmp_path: Path) -> None:

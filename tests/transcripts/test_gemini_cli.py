@@ -66,11 +66,11 @@ def results_in(
 ) -> list[list[str]]:
     """Of each result, its call and what it has, for calls with this result and user's records."""
     about = {"sessionId": "s", "projectHash": "h", "startTime": "2026-03-01T12:00:00Z"}
-    told = [
+    collected = [
         {"id": each, "name": "run", "args": {}, "result": result, "resultDisplay": "As shown."}
         for each in calls
     ]
-    lines: list[Any] = [about, {"id": "a", "type": "gemini", "content": "", "toolCalls": told}]
+    lines: list[Any] = [about, {"id": "a", "type": "gemini", "content": "", "toolCalls": collected}]
     for number, record in enumerate(records):
         lines.append(record if "$set" in record else {"id": f"u{number}", "type": "user", **record})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))

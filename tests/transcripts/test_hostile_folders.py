@@ -188,8 +188,8 @@ def test_bad_files_hide_no_session(agent: str, tmp_path: Path) -> None:
     assert listed >= {str(places[name]) for name in LINES}
     passed_over = {row["path"] for row in rows if row["skipped"] is not None}
     assert passed_over >= {str(bad[make]) for make in FILES[:12]}
-    told = done.stderr.decode()
-    assert all(str(bad[make]) in told for make in FILES[:12])
+    result = done.stderr.decode()
+    assert all(str(bad[make]) in result for make in FILES[:12])
 
 
 @pytest.mark.parametrize("make", DATABASES, ids=lambda make: make.__name__)

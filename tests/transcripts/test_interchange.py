@@ -44,7 +44,7 @@ def test_a_session_of_an_agent_arrives(name: str, tmp_path: Path) -> None:
     assert not [loss for loss in arrived.report.entries if loss.severity != "info"]
 
 
-def test_what_does_not_arrive_is_told(name: str, tmp_path: Path) -> None:
+def test_what_does_not_arrive_is_reported(name: str, tmp_path: Path) -> None:
     report = transcripts.write(session(), tmp_path / "session", name)
     arrived = transcripts.read(tmp_path / "session", name)
     if _signatures(arrived) != _signatures(session()):

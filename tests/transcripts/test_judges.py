@@ -81,19 +81,19 @@ def asked(script: str, package: str, question: Any) -> Any:
 def test_the_ai_sdk_tells_a_model_what_was_said(tmp_path: Path) -> None:
     _ask_ai({})
     files = written("ui-message", "json", tmp_path)
-    told = _ask_ai({"chats": [json.loads(each.path.read_bytes()) for each in files]})
-    for each, model in zip(files, told["chats"], strict=True):
+    parsed = _ask_ai({"chats": [json.loads(each.path.read_bytes()) for each in files]})
+    for each, model in zip(files, parsed["chats"], strict=True):
         assert "error" not in model, f"{each.path.name}: {model['error']}"
-        heard, said = [*_heard(model["model"])], [*_said(each)]
-        assert sorted(heard) == sorted(said), each.path.name
-        assert _in_order(heard) == _in_order(said), each.path.name
+        heard, content = [*_heard(model["model"])], [*_said(each)]
+        assert sorted(heard) == sorted(content), each.path.name
+        assert _in_order(heard) == _in_order(content), each.path.name
 
 
 def test_the_ai_sdk_reads_our_streams(tmp_path: Path) -> None:
     _ask_ai({})
     files = [each for each in written("ui-message", "sse", tmp_path) if each.path.stat().st_size]
-    told = _ask_ai({"streams": [each.path.read_text() for each in files]})["streams"]
-    for each, heard in zip(files, told, strict=True):
+    result = _ask_ai({"streams": [each.path.read_text() for each in files]})["streams"]
+    for each, heard in zip(files, result, strict=True):
         assert "error" not in heard, f"{each.path.name}: {heard['error']}"
         assert heard["message"]["role"] == "assistant"
 
@@ -175,8 +175,8 @@ def test_the_client_of_ag_ui_builds_up_what_was_said(tmp_path: Path) -> None:
     asked("ag_ui.mjs", "@ag-ui/client", [])
     files = written("ag-ui", "jsonl", tmp_path)
     events = [list(map(json.loads, each.path.read_bytes().split(b"\n")[:-1])) for each in files]
-    told = asked("ag_ui.mjs", "@ag-ui/client", events)
-    for each, heard in zip(files, told, strict=True):
+    emitted = asked("ag_ui.mjs", "@ag-ui/client", events)
+    for each, heard in zip(files, emitted, strict=True):
         assert "error" not in heard, f"{each.path.name}: {heard['error']}"
         assert [*_built(heard["messages"])] == [*_spoken(each.transcript)], each.path.name
 

@@ -91,12 +91,12 @@ def test_spans_of_the_package_are_read_as_what_was_told(
             continue
         while messages[-1].role is not Role.ASSISTANT:
             messages.pop()
-        told = transcript.replace(messages=tuple(map(_as_told, messages)))
+        result = transcript.replace(messages=tuple(map(_as_told, messages)))
         path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps(_exported(types, told)))
+        path.write_text(json.dumps(_exported(types, result)))
         heard = transcripts.read(path, "otel")
-        assert said(_texts_alone(heard)) == said(_texts_alone(told)), name
-        assert _counts(heard.usage) == _counts(_usage(told)), name
+        assert said(_texts_alone(heard)) == said(_texts_alone(result)), name
+        assert _counts(heard.usage) == _counts(_usage(result)), name
         read += 1
     assert read
 

@@ -98,7 +98,7 @@ def test_each_answer_is_counted_once(tmp_path: Path) -> None:
     assert (usage.output_tokens, usage.reasoning_tokens) == (10, 4)
 
 
-def test_the_newest_of_several_threads_is_read_and_the_others_are_told(tmp_path: Path) -> None:
+def test_the_newest_of_several_threads_is_read_and_the_others_are_reported(tmp_path: Path) -> None:
     path = log(tmp_path, threads=3)
     newest = transcripts.read(path)
     assert newest.id == "t2"

@@ -136,7 +136,7 @@ def test_a_program_that_records_what_is_new_alone_is_read_in_order(tmp_path: Pat
     assert len(arrived.branches) == 1
 
 
-def test_conversations_are_told_apart(tmp_path: Path) -> None:
+def test_conversations_are_distinguished(tmp_path: Path) -> None:
     other = span(2, chat([WHY], [text("assistant", SO)]), traceId="t2")
     first = read(tmp_path, exported(span(1, chat([HI], [HO]))), exported(other))
     assert texts(first) == ["Hi.", "Ho."]
@@ -271,8 +271,8 @@ def test_a_trace_without_what_was_said_still_counts(tmp_path: Path) -> None:
 def test_results_without_an_id_answer_the_first_open_call(tmp_path: Path) -> None:
     calls = [{"type": "tool_call", "name": each, "arguments": {}} for each in ("a", "b")]
     results = [{"type": "tool_call_response", "response": {"n": each}} for each in (1, 2)]
-    given = [HI, {"role": "assistant", "parts": calls}, {"role": "tool", "parts": results}]
-    arrived = read(tmp_path, exported(span(1, chat(given, [HO]))))
+    items = [HI, {"role": "assistant", "parts": calls}, {"role": "tool", "parts": results}]
+    arrived = read(tmp_path, exported(span(1, chat(items, [HO]))))
     made = [call.id for call in arrived.messages[1].tool_calls]
     answered = [message.content[0] for message in arrived.messages[2:4]]
     assert [each.tool_use_id for each in answered] == made  # type: ignore[union-attr]
@@ -354,8 +354,8 @@ def test_what_is_written_obeys_the_conventions(tmp_path: Path) -> None:
 def test_what_is_written_has_the_names_of_the_library(tmp_path: Path) -> None:
     names = pytest.importorskip("opentelemetry.semconv._incubating.attributes.gen_ai_attributes")
     known = {value for key, value in vars(names).items() if key.startswith("GEN_AI_")}
-    told = {key for attributes in written(session(), tmp_path) for key in attributes}
-    assert told <= known
+    collected = {key for attributes in written(session(), tmp_path) for key in attributes}
+    assert collected <= known
 
 
 def test_what_is_written_is_otlp(tmp_path: Path) -> None:

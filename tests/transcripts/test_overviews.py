@@ -74,8 +74,8 @@ def test_a_folder_that_cannot_be_written_to_is_no_reason_to_fail(tmp_path: Path)
     path.write_bytes(b"".join(AGENTS["pi"](1, 0)))
     in_the_way = tmp_path / "file"
     in_the_way.write_bytes(b"")
-    kept = Overviews(Prices(), in_the_way / "cache").of(Found("pi", path))
-    assert (kept.overview.messages, kept.unpriced) == (4, 0)
+    stored = Overviews(Prices(), in_the_way / "cache").of(Found("pi", path))
+    assert (stored.overview.messages, stored.unpriced) == (4, 0)
 
 
 @pytest.mark.parametrize("format", list(AGENTS))

@@ -15,11 +15,16 @@ from interlingua.transcripts.sessions import agents
 
 
 def test_a_thought_without_text_has_its_signature(tmp_path: Path) -> None:
-    said = {"role": "assistant", "api": "anthropic-messages", "provider": "anthropic", "model": "m"}
-    said["content"] = [{"type": "thinking", "thinkingSignature": "c2lnbmVk"}]  # type: ignore[assignment]
+    fields = {
+        "role": "assistant",
+        "api": "anthropic-messages",
+        "provider": "anthropic",
+        "model": "m",
+    }
+    fields["content"] = [{"type": "thinking", "thinkingSignature": "c2lnbmVk"}]  # type: ignore[assignment]
     lines = [
         {"type": "session", "version": 3, "id": "s", "timestamp": "2026-03-01T12:00:00Z"},
-        {"type": "message", "id": "a1", "parentId": None, "message": said},
+        {"type": "message", "id": "a1", "parentId": None, "message": fields},
     ]
     path = tmp_path / "session.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
@@ -67,8 +72,8 @@ PICTURE = {"type": "image", "data": "aGk=", "mimeType": {"type": "image/png"}}
 
 @pytest.mark.parametrize("content", [7, True, ["words"], [None], {"type": "new"}, [PICTURE]])
 def test_content_of_an_unknown_kind_is_an_unknown_block(content: Any, tmp_path: Path) -> None:
-    said = {"role": "user", "content": content}
-    read = transcripts.read(compacted(tmp_path / "session.jsonl", said), "pi")
+    fields = {"role": "user", "content": content}
+    read = transcripts.read(compacted(tmp_path / "session.jsonl", fields), "pi")
     part = content[0] if isinstance(content, list) else content
     assert read.messages[2].content == (UnknownBlock({"pi": part}),)
     report = transcripts.draft(read, "claude-code").report

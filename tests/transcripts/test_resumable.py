@@ -103,17 +103,17 @@ def test_codex_gets_lists_as_content_and_no_provider_that_it_would_insist_on(
 ) -> None:
     lines = values(written(made(), "codex", tmp_path))
     assert "model_provider" not in lines[0]["payload"]
-    spoken = [each["payload"] for each in lines if each["payload"].get("type") == "message"]
-    assert len(spoken) == 5
-    assert all(isinstance(each["content"], list) for each in spoken)
-    assert {part["type"] for each in spoken for part in each["content"]} == {
+    dialect = [each["payload"] for each in lines if each["payload"].get("type") == "message"]
+    assert len(dialect) == 5
+    assert all(isinstance(each["content"], list) for each in dialect)
+    assert {part["type"] for each in dialect for part in each["content"]} == {
         "input_text",
         "output_text",
         "input_image",
     }
 
 
-def test_a_failed_result_that_codex_has_no_word_for_is_told(tmp_path: Path) -> None:
+def test_a_failed_result_that_codex_has_no_word_for_is_reported(tmp_path: Path) -> None:
     report = transcripts.write(made(), tmp_path / "session.jsonl", "codex")
     assert "$.messages[3].content[0].is_error" in {loss.path for loss in report.entries}
 
@@ -124,22 +124,22 @@ def test_nothing_is_told_of_what_arrives(tmp_path: Path) -> None:
     session = saying(call, result, Message.assistant("There."))
     for agent in AGENTS:
         report = transcripts.write(session, tmp_path / agent, agent)
-        told = [loss for loss in report.entries if "stand-in" not in loss.reason]
-        assert told == [], agent
+        reported = [loss for loss in report.entries if "stand-in" not in loss.reason]
+        assert reported == [], agent
 
 
 def test_codex_is_told_what_is_kept_as_it_was_written(tmp_path: Path) -> None:
     lines = values(written(made(compacted=True), "codex", tmp_path))
     (compacted,) = [each["payload"] for each in lines if each["type"] == "compacted"]
-    kept = compacted["replacement_history"]
-    assert [each["role"] for each in kept] == ["user", "assistant"]
-    assert kept[1]["content"] == [{"type": "output_text", "text": "Gladly."}]
+    stored = compacted["replacement_history"]
+    assert [each["role"] for each in stored] == ["user", "assistant"]
+    assert stored[1]["content"] == [{"type": "output_text", "text": "Gladly."}]
 
 
 def test_every_line_of_what_claude_code_keeps_is_named_with_its_summary(tmp_path: Path) -> None:
     session = made(compacted=True)
-    kept = session.replace(compactions=(Compaction(10, (1, 2, 3, 4)),))
-    lines = values(written(kept, "claude-code", tmp_path))
+    stored = session.replace(compactions=(Compaction(10, (1, 2, 3, 4)),))
+    lines = values(written(stored, "claude-code", tmp_path))
     boundary = next(at for at, each in enumerate(lines) if each["type"] == "system")
     about = lines[boundary]["compactMetadata"]
     anchor = lines[boundary + 1]["uuid"]
@@ -195,9 +195,9 @@ def test_gemini_cli_goes_back_to_the_beginning_where_a_summary_stands(tmp_path: 
     lines = values(written(made(compacted=True), "gemini-cli", tmp_path))
     (at,) = [at for at, line in enumerate(lines) if "$rewindTo" in line]
     assert lines[at]["$rewindTo"] == lines[1]["id"]
-    summary, kept, prompt = lines[at + 1 : at + 4]
+    summary, stored, prompt = lines[at + 1 : at + 4]
     assert summary["content"][0]["text"].startswith("The dough has risen")
-    assert (kept["id"], kept["content"]) == (lines[at - 1]["id"], "Gladly.")
+    assert (stored["id"], stored["content"]) == (lines[at - 1]["id"], "Gladly.")
     assert prompt["content"] == [{"text": "And the oven?"}]
 
 

@@ -152,13 +152,13 @@ def test_three_wires_say_the_same() -> None:
         }
     )
     asked = {"functionCall": {"id": "a", "name": "read", "args": {"n": 1}}}
-    told = {"functionResponse": {"id": "a", "name": "read", "response": {"output": "one"}}}
+    collected = {"functionResponse": {"id": "a", "name": "read", "response": {"output": "one"}}}
     gemini = items_of(
         {
             "contents": [
                 {"role": "user", "parts": [{"text": "Hi."}]},
                 {"role": "model", "parts": [asked]},
-                {"role": "user", "parts": [told]},
+                {"role": "user", "parts": [collected]},
             ]
         }
     )

@@ -134,8 +134,8 @@ def test_two_messages_of_the_assistant_stay_two(tmp_path: Path) -> None:
 
 
 def test_what_a_person_says_between_two_steps_is_a_prompt(tmp_path: Path) -> None:
-    said = {"type": "steering-message", "id": "m", "parts": [{"type": "text", "text": "Hurry."}]}
-    ui = {**LOOP, "parts": [*LOOP["parts"][:4], said, *LOOP["parts"][4:]]}
+    fields = {"type": "steering-message", "id": "m", "parts": [{"type": "text", "text": "Hurry."}]}
+    ui = {**LOOP, "parts": [*LOOP["parts"][:4], fields, *LOOP["parts"][4:]]}
     arrived = read(tmp_path, PROMPT, ui)
     assert [message.text for message in arrived.messages if message.role is Role.USER] == [
         "Ready?",
@@ -246,9 +246,9 @@ def test_the_same_answer_twice_is_two_answers(tmp_path: Path) -> None:
 
 
 def test_a_stream_tells_the_message(tmp_path: Path) -> None:
-    told = fold(unfold(LOOP, "stop"))
-    assert told.message == LOOP
-    assert (told.finish, told.finished) == ("stop", True)
+    folded = fold(unfold(LOOP, "stop"))
+    assert folded.message == LOOP
+    assert (folded.finish, folded.finished) == ("stop", True)
 
 
 def test_a_recorded_stream_is_an_answer(tmp_path: Path) -> None:

@@ -91,8 +91,8 @@ def test_entries_of_pi_are_a_chain_with_usage_on_every_answer(tmp_path: Path) ->
         above = entry["id"]
     assert len({entry["id"] for entry in found}) == len(found)
     assert ascending([entry["timestamp"] for entry in (header, *found)])
-    said = [entry["message"] for entry in found if entry["type"] == "message"]
-    answers = [message for message in said if message["role"] == "assistant"]
+    items = [entry["message"] for entry in found if entry["type"] == "message"]
+    answers = [message for message in items if message["role"] == "assistant"]
     assert len(answers) == ANSWERS
     for usage in (answer["usage"] for answer in answers):
         assert (usage["input"], usage["cacheRead"], usage["output"]) == (10, 100, 5)

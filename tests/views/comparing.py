@@ -106,10 +106,12 @@ class Comparison:
     def tree(self, value: Any, path: Path) -> Any:
         """Plain values; of what was dropped, nothing; of what was moved, in the view's order."""
         if isinstance(value, (list, tuple)):
-            kept = [(n, each) for n, each in enumerate(value) if (*path, n) not in self.dropped]
+            remaining = [
+                (n, each) for n, each in enumerate(value) if (*path, n) not in self.dropped
+            ]
             if path in self.moved:
-                kept.sort(key=lambda item: self.rank(TYPE_OF[type(item[1])]))
-            return Numbered([(n, self.tree(each, (*path, n))) for n, each in kept])
+                remaining.sort(key=lambda item: self.rank(TYPE_OF[type(item[1])]))
+            return Numbered([(n, self.tree(each, (*path, n))) for n, each in remaining])
         if isinstance(value, Value):
             fields = {name: self.tree(item, (*path, name)) for name, item in said(value)}
             return {name: item for name, item in fields.items() if item != []}

@@ -90,13 +90,13 @@ def _named(block: Any, names: dict[str, str]) -> Any:
 def test_what_reading_back_misses_is_what_the_report_lists(messages: tuple[Message, ...]) -> None:
     wire, report = camel.write(messages)
     back = camel.read(wire)
-    said = [number for number, message in enumerate(messages) if message.role in INSTRUCTIONS]
-    joined = len(said) > 1 or (said and said[0] > 0)
+    items = [number for number, message in enumerate(messages) if message.role in INSTRUCTIONS]
+    joined = len(items) > 1 or (items and items[0] > 0)
     if joined:  # they are one prompt now, which the report says of each
-        assert {f"$[{number}]" for number in said} <= {loss.path for loss in report.entries}
-        assert wire["systemPrompt"] == "\n\n".join([messages[number].text for number in said])
+        assert {f"$[{number}]" for number in items} <= {loss.path for loss in report.entries}
+        assert wire["systemPrompt"] == "\n\n".join([messages[number].text for number in items])
         back = tuple([message for message in back if message.role not in INSTRUCTIONS])
-    comparison = Comparison("camel", report, aside=said if joined else ())
+    comparison = Comparison("camel", report, aside=items if joined else ())
     comparison.check(normal(messages), normal(back))
 
 
@@ -128,7 +128,7 @@ def usages() -> st.SearchStrategy[Wire]:
 
 
 def camel_messages() -> st.SearchStrategy[Wire]:
-    said = st.sampled_from(("", "anthropic", "a:b"))
+    content = st.sampled_from(("", "anthropic", "a:b"))
     times = st.integers(-(10**12), 10**13)
     diagnostic = objects({"type": words()}, {}).flatmap(
         lambda known: st.fixed_dictionaries(
@@ -146,7 +146,7 @@ def camel_messages() -> st.SearchStrategy[Wire]:
         "content": some(camel_blocks("text", "thinking", "toolCall"), 3),
     }
     facts = {
-        **dict.fromkeys(("protocol", "provider", "model", "responseModel", "responseId"), said),
+        **dict.fromkeys(("protocol", "provider", "model", "responseModel", "responseId"), content),
         "usage": usages(),
         "stopReason": st.sampled_from(tuple(STOP_REASONS)),
         "errorMessage": texts(),
@@ -186,10 +186,10 @@ def test_a_request_is_a_context_and_a_report(request: Request) -> None:
         for name in tool.__struct_fields__:
             if name != "raw" and getattr(tool, name) != getattr(read, name):
                 assert f"$.tools[{number}].{name}" in lost
-    said = {name for name in Options.__struct_fields__ if name != "raw"}
-    said = {name for name in said if getattr(request.options, name) is not None}
+    fields = {name for name in Options.__struct_fields__ if name != "raw"}
+    fields = {name for name in fields if getattr(request.options, name) is not None}
     assert {path for path in lost if path.startswith("$.options.") and ".raw." not in path} == {
-        f"$.options.{name}" for name in said
+        f"$.options.{name}" for name in fields
     }
     assert "$.model" in lost
 

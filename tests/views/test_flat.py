@@ -101,7 +101,7 @@ def flat_messages() -> st.SearchStrategy[Wire]:
     call = objects(
         {"name": words(), "arguments": argument_texts()}, dict.fromkeys(("id", "call_id"), words())
     )
-    spoken = objects(
+    dialect = objects(
         {
             "role": st.sampled_from(("system", "developer", "user", "assistant")),
             "content": texts() | some(parts()),
@@ -119,7 +119,7 @@ def flat_messages() -> st.SearchStrategy[Wire]:
         {"role": st.just("tool"), "content": texts() | some(parts())},
         {"call_id": words(), "id": words(), "name": words()},
     )
-    return spoken | answer
+    return dialect | answer
 
 
 @given(some(flat_messages(), 3))

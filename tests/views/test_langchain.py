@@ -219,7 +219,7 @@ def test_a_plain_answer_with_calls_is_a_string_and_a_list() -> None:
     assert wire == [expected]
 
 
-def test_thinking_is_said_in_standard_blocks() -> None:
+def test_thinking_is_written_in_standard_blocks() -> None:
     answer = Message.assistant(
         [ThinkingBlock("Hm.", "c2ln"), RedactedThinkingBlock("x"), ToolUseBlock("c", "add", {})]
     )

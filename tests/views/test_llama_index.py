@@ -144,8 +144,8 @@ def test_each_signature_stands_where_its_integration_looks_for_it() -> None:
         ("openai-responses", "encrypted_content"),
         ("gemini", "thought_signature"),
     ):
-        told = answer(protocol, thinking)["blocks"][0]["additional_information"]
-        assert told == {word: "c2ln"}
+        reply = answer(protocol, thinking)["blocks"][0]["additional_information"]
+        assert reply == {word: "c2ln"}
     call = ToolUseBlock("c", "add", {}, signature="c2ln")
     kwargs = answer("gemini", call)["additional_kwargs"]
     assert kwargs == {"thought_signatures": ["c2ln"]}

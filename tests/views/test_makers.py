@@ -62,14 +62,14 @@ def test_claude_gets_its_own_thinking_back(wire: Any, source: str) -> None:
 @pytest.mark.parametrize("target", OTHERS)
 @pytest.mark.parametrize(("wire", "source"), [(CLAUDE, "flat"), (PARTS, "parts")])
 def test_nobody_else_gets_claudes_thinking(wire: Any, source: str, target: str) -> None:
-    told = il.retell(view(source).read(wire), target)
-    written = il.dialect(target).write_request(il.Request(told.value, "m")).json().decode()
+    result = il.retell(view(source).read(wire), target)
+    written = il.dialect(target).write_request(il.Request(result.value, "m")).json().decode()
     converted = said(wire, source, target, "m").decode()
     for wire_text in (written, converted):
         assert SIGNATURE not in wire_text
         assert SEALED not in wire_text
     assert {
-        loss.path for loss in told.report.entries if loss.path.startswith("$.messages[1].content")
+        loss.path for loss in result.report.entries if loss.path.startswith("$.messages[1].content")
     }
 
 
@@ -77,12 +77,12 @@ def test_nobody_else_gets_claudes_thinking(wire: Any, source: str, target: str) 
 def test_gemini_gets_its_signature_back_and_claude_does_not() -> None:
     assert SIGNATURE in said(GEMINI, "flat", "gemini", "gemini-3-pro").decode()
     assert SIGNATURE not in said(GEMINI, "flat", "anthropic").decode()
-    told = il.retell(view("flat").read(GEMINI), "anthropic")
-    assert "$.messages[1].content[1].signature" in [loss.path for loss in told.report.entries]
+    result = il.retell(view("flat").read(GEMINI), "anthropic")
+    assert "$.messages[1].content[1].signature" in [loss.path for loss in result.report.entries]
 
 
 @pytest.mark.requirement("S000-20", "S000-26")
-def test_signatures_of_two_makers_in_one_message_are_told_apart() -> None:
+def test_signatures_of_two_makers_in_one_message_are_distinguished() -> None:
     claude = CLAUDE[1]["extra"]["claude"]
     both = flat(claude=claude, gemini={"thought_signatures": ["Z2VtaW5p"]})
     to_claude = said(both, "flat", "anthropic").decode()
@@ -196,5 +196,5 @@ def test_an_edited_protocol_is_written() -> None:
     edited: Message = messages[1].replace(
         metadata=messages[1].metadata.replace(protocol="openai-chat")
     )
-    told = view("camel").write([messages[0], edited]).wire
-    assert told["messages"][1]["protocol"] == "openai-chat"
+    result = view("camel").write([messages[0], edited]).wire
+    assert result["messages"][1]["protocol"] == "openai-chat"

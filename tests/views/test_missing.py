@@ -98,8 +98,8 @@ def check(name: str, before: Sequence[Message], after: Sequence[Message], report
 def test_signatures_go_there_and_back(name: str) -> None:
     through = il.convert(SIGNED, "anthropic", name)
     home = il.convert(through.wire, name, "anthropic", model="claude-sonnet-4-6")
-    told = [loss for loss in through.report.entries if loss.path.startswith("$.messages")]
-    lost = {loss.path.rpartition(".")[2] for loss in told if loss.severity != "info"}
+    reported = [loss for loss in through.report.entries if loss.path.startswith("$.messages")]
+    lost = {loss.path.rpartition(".")[2] for loss in reported if loss.severity != "info"}
     assert lost <= {"is_error"}
     turns = home.wire["messages"]
     assert turns[:2] == SIGNED["messages"][:2]

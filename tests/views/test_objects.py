@@ -234,9 +234,9 @@ def test_signatures_calls_images_and_errors_come_back_through_objects(
     dropped = [loss.path for loss in objects.report.entries if loss.kind == "dropped"]
     flagged = "is_error" in {path.rpartition(".")[2] for path in dropped}
     assert back[3].content[0].is_error != flagged  # type: ignore[union-attr]  # it is a result
-    told = il.convert(objects, name, protocol, model="a-model").wire
+    result = il.convert(objects, name, protocol, model="a-model").wire
     for secret in (SIGNATURE, SEALED) if protocol == "anthropic" else (SIGNATURE,):
-        assert secret in str(told)
+        assert secret in str(result)
 
 
 def _failed(block: Any) -> Any:

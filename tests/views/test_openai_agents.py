@@ -110,10 +110,10 @@ def test_an_old_item_with_joined_signatures_stays_as_it_is() -> None:
     item = {**ITEMS[1], "encrypted_content": "c2ln"}
     messages = openai_agents.read([item])
     assert same(openai_agents.write(messages).wire, [item])
-    told = il.convert(
+    result = il.convert(
         [ITEMS[0], item, ITEMS[0]], "openai-agents", "openai-responses", model="gpt-5"
     )
-    assert "c2ln" not in told.json().decode()
+    assert "c2ln" not in result.json().decode()
 
 
 def test_instructions_are_an_item_in_front() -> None:

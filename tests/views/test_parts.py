@@ -104,11 +104,11 @@ def spoken_parts() -> st.SearchStrategy[Wire]:
 
 def part_messages() -> st.SearchStrategy[Wire]:
     roles = st.sampled_from(("SYSTEM", "USER", "ASSISTANT", "DEVELOPER"))
-    spoken = objects({"role": roles, "content": some(spoken_parts())}, {"name": words()})
+    dialect = objects({"role": roles, "content": some(spoken_parts())}, {"name": words()})
     tool = {"role": st.just("TOOL")}
     answers = st.lists(results(), min_size=1, max_size=2)
     return st.one_of(
-        spoken,
+        dialect,
         objects({**tool, "content": answers}, {"name": words(), "tool_call_id": words()}),
         objects({**tool, "content": some(texts_only()), "tool_call_id": words()}, {}),
     )
@@ -356,7 +356,7 @@ def test_sender_name_and_image_detail(detail: str) -> None:
 # What is lost
 
 
-def test_a_refusal_is_said_as_text() -> None:
+def test_a_refusal_is_written_as_text() -> None:
     wire, report = parts.write([Message.assistant([RefusalBlock("no")])])
     assert [(loss.kind, loss.path) for loss in report.entries] == [
         ("downgraded", "$[0].content[0]")

@@ -209,8 +209,8 @@ def test_a_history_comes_home_from_another_process() -> None:
 
 
 def test_what_a_history_says() -> None:
-    told, system, user, answer, *results = pydantic_ai.read(HISTORY)
-    assert told == Message.system("New.")
+    result, system, user, answer, *results = pydantic_ai.read(HISTORY)
+    assert result == Message.system("New.")
     assert system.content == (TextBlock("Be brief."),)
     assert system.created_at == datetime(2026, 11, 17, 8, 45, 28, 492768, UTC)
     text, image, document, _ = user.content
@@ -219,11 +219,11 @@ def test_what_a_history_says() -> None:
         Source("base64", "aGk/"), "image/png", detail="low", cache=il.Cache("1h")
     )
     assert document == DocumentBlock(Source("url", "https://example.com/a.pdf"), "application/pdf")
-    thinking, sealed, said, first, second, search, speech = answer.content
+    thinking, sealed, content, first, second, search, speech = answer.content
     assert thinking == ThinkingBlock("Hm.", "c2ln")
     assert sealed == RedactedThinkingBlock("c2VhbGVk")
-    assert isinstance(said, TextBlock)
-    assert said.citations[0].url == "https://example.com"
+    assert isinstance(content, TextBlock)
+    assert content.citations[0].url == "https://example.com"
     assert first == ToolUseBlock("c1", "add", {"a": 1})
     assert second == ToolUseBlock("c2", "add", {"a": 2}, signature="dGg=")
     assert isinstance(search, ToolUseBlock)

@@ -82,9 +82,9 @@ def test_a_chat_template_says_messages_calls_and_tools() -> None:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]")
     tokenizer.chat_template = CHATML
     row = rows("hf-messages")[0]
-    said = tokenizer.apply_chat_template(row["messages"], tools=row["tools"], tokenize=False)
-    assert said.count("<|im_start|>") == said.count("<|im_end|>") == len(CHAT["messages"])
-    assert '{"name": "add", "arguments": {"a": 2}}' in said
-    assert json.dumps(TOOL) in said
+    content = tokenizer.apply_chat_template(row["messages"], tools=row["tools"], tokenize=False)
+    assert content.count("<|im_start|>") == content.count("<|im_end|>") == len(CHAT["messages"])
+    assert '{"name": "add", "arguments": {"a": 2}}' in content
+    assert json.dumps(TOOL) in content
     for text in ("Be brief.", "2 + 2?", "I add.", "It is 4.", "<tool_response>\n4\n"):
-        assert said.count(text) == 1
+        assert content.count(text) == 1

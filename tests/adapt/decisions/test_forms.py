@@ -289,7 +289,7 @@ def test_a_body_that_asks_nothing_is_refused(name: str, changes: Any) -> None:
         read_request(FORMS[name], {**REQUESTS[name], **changes})
 
 
-def test_bodies_that_share_a_path_are_told_apart() -> None:
+def test_bodies_that_share_a_path_are_distinguished() -> None:
     for name in ("openai", "gemini", "systemone"):
         assert form_of(REQUESTS[name], "openai").name == name
     assert form_of(REQUESTS["openrouter"], "openrouter").name == "openrouter"
@@ -346,9 +346,9 @@ def test_what_is_not_reported_is_the_same_abroad(
     again = read_request(FORMS[other], write_request(FORMS[other], first, report), "m")
     assert [each.kind for each in again.questions] == [each.kind for each in first.questions]
     assert [len(each.values) for each in again.questions] == [len(q.values) for q in asked]
-    told = {entry.path.partition(".options")[0] for entry in report.entries}
+    reported = {entry.path.partition(".options")[0] for entry in report.entries}
     for number, (before, after) in enumerate(zip(first.questions, again.questions, strict=True)):
-        if f"$.questions[{number}]" not in told:
+        if f"$.questions[{number}]" not in reported:
             plain = [(o.value, o.description or None) for o in before.options]
             assert [(o.value, o.description or None) for o in after.options] == plain
             assert (after.name, after.instructions) == (before.name, before.instructions)
@@ -403,11 +403,11 @@ def test_options_that_are_called_the_same_have_probabilities_of_their_own(form: 
     assert len(read.questions[0].options) == 5
     answer = answer_of(request.questions[0], (0.1, 0.4, 0.2, 0.25, 0.05))
     written = write_decisions(form, Decisions((answer,)), request)
-    (told,) = read_decisions(form, written, request).answers
-    assert [each.probability for each in told.probabilities] == pytest.approx(
+    (result,) = read_decisions(form, written, request).answers
+    assert [each.probability for each in result.probabilities] == pytest.approx(
         [0.1, 0.4, 0.2, 0.25, 0.05]
     )
-    assert told.value is True
+    assert result.value is True
 
 
 @pytest.mark.parametrize(("form", "stays"), [("gemini", True), ("systemone", False)])

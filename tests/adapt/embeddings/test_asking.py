@@ -53,12 +53,12 @@ def test_each_option_arrives_or_is_in_the_report(name: str) -> None:
         report = Report(name)
         plain = write_requests(FORMS[name], EmbedRequest(("a",), "m"), Report(name))
         bodies = write_requests(FORMS[name], EmbedRequest(("a",), "m", **{option: value}), report)
-        told = {entry.path for entry in report.entries}
+        reported = {entry.path for entry in report.entries}
         if option in KNOWN[name]:
-            assert f"$.{option}" not in told
+            assert f"$.{option}" not in reported
             assert bodies != plain
         else:
-            assert f"$.{option}" in told
+            assert f"$.{option}" in reported
             assert bodies == plain
 
 
@@ -125,9 +125,9 @@ def test_parts_of_text_are_joined_and_reported_under_their_own_number() -> None:
     bodies = write_requests(FORMS["bedrock-cohere"], request, report)
     assert [len(body["texts"]) for body in bodies] == [96, 25]
     assert bodies[1]["texts"][-1] == "a\nb"
-    told = [(entry.path, entry.code) for entry in report.entries]
-    assert ("$.inputs[120]", "embedding_joined") in told
-    assert [code for _, code in told].count("title_unsupported") == 1
+    reported = [(entry.path, entry.code) for entry in report.entries]
+    assert ("$.inputs[120]", "embedding_joined") in reported
+    assert [code for _, code in reported].count("title_unsupported") == 1
 
 
 def test_answers_are_joined_and_missing_counts_are_estimated() -> None:

@@ -92,7 +92,7 @@ def test_what_is_too_large_or_of_another_type_is_left_out(piece: ImageBlock, wor
     assert refusals("anthropic", "anthropic", "claude-opus-4-8", wire(done)) == []
 
 
-def test_a_type_that_people_misspell_is_said_as_it_is_known() -> None:
+def test_a_type_that_people_misspell_is_written_as_it_is_known() -> None:
     asked = request(said(picture("AAAA", "image/jpg")), max_output_tokens=9)
     done = fitted("anthropic:claude-opus-4-8", asked)
     assert wire(done)["messages"][0]["content"][1]["source"]["media_type"] == "image/jpeg"

@@ -98,8 +98,8 @@ def test_a_tool_for_free_text_is_called_with_free_text(stream: bool) -> None:
     (call,) = response.message.content
     assert isinstance(call, ToolUseBlock)
     assert (call.call_type, call.input) == ("custom", {"input": "*** Begin"})
-    said = il.dialect("openai-responses").write_response(response).wire["output"][0]
-    assert (said["type"], said["input"]) == ("custom_tool_call", "*** Begin")
+    content = il.dialect("openai-responses").write_response(response).wire["output"][0]
+    assert (content["type"], content["input"]) == ("custom_tool_call", "*** Begin")
 
 
 def test_a_custom_tool_asked_of_others_comes_back_as_one() -> None:
@@ -110,8 +110,8 @@ def test_a_custom_tool_asked_of_others_comes_back_as_one() -> None:
         "tools": [{"type": "custom", "name": "patch"}],
     }
     for model in ("anthropic:claude-opus-4-8", "gemini:gemini-2.5-flash", "bedrock:nobody"):
-        said = il.convert(body, "openai-responses", model.partition(":")[0], model=model)
-        assert said.answer_adapter == CUSTOM
+        result = il.convert(body, "openai-responses", model.partition(":")[0], model=model)
+        assert result.answer_adapter == CUSTOM
     chat = il.convert(body, "openai-responses", "openai-chat", model="openai:gpt-5")
     assert chat.answer_adapter is None
 
@@ -154,31 +154,31 @@ def grouped(group: str = "agents") -> dict[str, Any]:
     "model", ["anthropic:claude-opus-4-8", "gemini:gemini-2.5-flash", "bedrock:nobody"]
 )
 def test_tools_of_a_group_are_said_on_their_own_in_history_too(model: str) -> None:
-    said = il.convert(grouped(), "openai-responses", model.partition(":")[0], model=model)
-    assert said.answer_adapter is not None
-    assert said.answer_adapter.groups == {
+    result = il.convert(grouped(), "openai-responses", model.partition(":")[0], model=model)
+    assert result.answer_adapter is not None
+    assert result.answer_adapter.groups == {
         "agents__spawn": ("agents", "spawn"),
         "agents__tell": ("agents", "tell"),
     }
-    assert said.answer_adapter.custom == {"agents__tell"}
-    assert str(said.wire).count("'agents__spawn'") >= 2
-    told = [each for each in said.report.entries if each.path.startswith("$.tools")]
+    assert result.answer_adapter.custom == {"agents__tell"}
+    assert str(result.wire).count("'agents__spawn'") >= 2
+    reported = [each for each in result.report.entries if each.path.startswith("$.tools")]
     assert ("approximated", "info", "$.tools[0]") in {
-        (each.kind, each.severity, each.path) for each in told
+        (each.kind, each.severity, each.path) for each in reported
     }
-    assert not [each for each in said.report.entries if each.severity == "error"]
+    assert not [each for each in result.report.entries if each.severity == "error"]
 
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("group", ["agents", "a" * 130])
 def test_a_call_of_such_a_tool_comes_back_inside_its_group(group: str, stream: bool) -> None:
     model = "anthropic:claude-opus-4-8"
-    said = il.convert(grouped(group), "openai-responses", "anthropic", model=model)
-    assert said.answer_adapter is not None
-    names = [tool["name"] for tool in said.wire["tools"]]
+    result = il.convert(grouped(group), "openai-responses", "anthropic", model=model)
+    assert result.answer_adapter is not None
+    names = [tool["name"] for tool in result.wire["tools"]]
     assert all(len(name) <= 128 for name in names)
     answer = whole({"type": "tool_use", "id": "t1", "name": names[0], "input": {"who": "x"}})
-    back = said.answer_adapter
+    back = result.answer_adapter
     read = il.dialect("anthropic").read_response(answer)
     response = streamed(answer, back) if stream else back.response(read)
     (item,) = il.dialect("openai-responses").write_response(response).wire["output"]
@@ -186,11 +186,11 @@ def test_a_call_of_such_a_tool_comes_back_inside_its_group(group: str, stream: b
 
 
 def test_at_home_a_group_stays_one() -> None:
-    said = il.convert(
+    result = il.convert(
         il.dumps(il.dialect("openai-responses").read_request(grouped())),
         "canonical",
         "openai-responses",
         model="openai:gpt-5.6",
     )
-    assert said.wire["tools"] == grouped()["tools"]
-    assert said.wire["input"][1]["namespace"] == "agents"
+    assert result.wire["tools"] == grouped()["tools"]
+    assert result.wire["input"][1]["namespace"] == "agents"

@@ -143,10 +143,10 @@ ROWS: dict[str, tuple[str, str, dict[str, Any], Said, Any]] = {
 
 @pytest.mark.parametrize("row", ROWS)
 def test_it_is_kept_or_said_nearly(row: str) -> None:
-    target, model, asked, said, expected = ROWS[row]
+    target, model, asked, content, expected = ROWS[row]
     request = il.Request(**{"messages": (il.Message.user("hi"),), **asked})
     written = il.convert(il.dumps(request), "canonical", target, model=model)
-    assert said(written.wire) == expected
+    assert content(written.wire) == expected
 
 
 @pytest.mark.parametrize("name", ["gpt-5.4", "gpt-5.6-terra", "gpt-6-sol", "gpt-6.1-sol"])

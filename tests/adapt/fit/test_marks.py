@@ -23,15 +23,15 @@ def test_marks_of_blocks_that_are_alike_or_the_same_are_counted_one_by_one() -> 
 def test_no_more_cache_marks_than_are_taken() -> None:
     marked = [Message.user([TextBlock(str(n), cache=Cache())]) for n in range(6)]
     done = fitted("anthropic:claude-opus-4-8", request(*marked, max_output_tokens=9))
-    kept = [each.text for each in done.value.messages if each.content[0].cache is not None]
-    assert kept == ["0", "3", "4", "5"]
+    remaining = [each.text for each in done.value.messages if each.content[0].cache is not None]
+    assert remaining == ["0", "3", "4", "5"]
     assert {loss.severity for loss in done.report.entries} == {"info"}
     assert len(done.report.entries) == 2
 
 
 def test_no_cache_marks_where_none_are_taken() -> None:
-    said = Message.user([TextBlock("a", cache=Cache())])
-    asked = request(said, tools=(tool(cache=Cache()),), cache=Cache())
+    content = Message.user([TextBlock("a", cache=Cache())])
+    asked = request(content, tools=(tool(cache=Cache()),), cache=Cache())
     done = fitted("openai:gpt-4o", asked)
     assert "cache" not in str(wire(done))
     assert len(done.report.entries) == 3

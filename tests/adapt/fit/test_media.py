@@ -22,8 +22,8 @@ PICTURE = ImageBlock(Source("base64", "aGk="), "image/png")
 def test_media_that_a_model_does_not_take_leave_a_word_behind() -> None:
     sound = AudioBlock(Source("base64", "aGk="), "audio/wav")
     paper = DocumentBlock(Source("text", "so be it"), "text/plain", title="will")
-    said = Message.user([PICTURE, PICTURE, sound, paper])
-    done = fitted("deepseek:deepseek-v4-pro", request(said))
+    content = Message.user([PICTURE, PICTURE, sound, paper])
+    done = fitted("deepseek:deepseek-v4-pro", request(content))
     assert [block.text for block in done.value.messages[0].content] == [  # type: ignore[union-attr]  # text
         "[image left out: this model takes no image]",
         "[audio left out: this model takes no audio]",
@@ -41,9 +41,9 @@ def test_a_picture_that_a_result_cannot_hold_follows_the_results() -> None:
     call = Message.assistant([ToolUseBlock("c1", "look", {})])
     result = Message.tool_result("c1", [PICTURE])
     done = fitted("gemini:gemini-2.5-flash", request(USER, call, result))
-    told, behind = done.value.messages[2:]
-    assert isinstance(told.content[0], ToolResultBlock)
-    assert told.content[0].content == (TextBlock("[image of c1 follows]"),)
+    outcome, behind = done.value.messages[2:]
+    assert isinstance(outcome.content[0], ToolResultBlock)
+    assert outcome.content[0].content == (TextBlock("[image of c1 follows]"),)
     assert behind == Message.user([PICTURE])
     assert [kind for kind, _, _ in losses(done)] == ["moved"]
     assert not fitted("gemini:gemini-3.1-pro", request(USER, call, result)).report
@@ -78,8 +78,8 @@ def test_media_by_url_inside_a_result_is_told_too() -> None:
     call = Message(Role.ASSISTANT, (ToolUseBlock("c1", "look", {}),))
     result = Message(Role.TOOL, (ToolResultBlock("c1", (BY_URL,)),))
     done = fitted("bedrock:amazon.nova-pro-v1:0", request(USER, call, result, tools=(tool(),)))
-    told = [loss.path for loss in done.report.entries if loss.rule == "bedrock-converse"]
-    assert "$.messages[2].content[0].content[0]" in told
+    reported = [loss.path for loss in done.report.entries if loss.rule == "bedrock-converse"]
+    assert "$.messages[2].content[0].content[0]" in reported
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_a_detail_is_dropped_where_the_model_takes_one_for_all_images(
 ) -> None:
     seen, whole = PICTURE.replace(detail="low"), PICTURE.replace(detail="auto")
     done = fitted(f"gemini:{model}", request(Message.user([seen, whole])), dialect)
-    kept = PICTURE if rule else seen
-    assert done.value.messages[0].content == (kept, whole)
+    stored = PICTURE if rule else seen
+    assert done.value.messages[0].content == (stored, whole)
     paths = [path for _, path, _ in losses(done)]
     assert paths == (["$.messages[0].content[0].detail"] if rule else [])
     assert [loss.rule for loss in done.report.losses] == ([rule] if rule else [])

@@ -79,7 +79,7 @@ def test_another_effort_is_the_next_lower_one_and_never_none() -> None:
         ("nobody:at-all", R("max"), R("max"), None),
     ],
 )
-def test_reasoning_is_said_as_the_model_takes_it(
+def test_reasoning_is_written_as_the_model_takes_it(
     model: str, asked: Reasoning, told: Reasoning | None, lost: str | None
 ) -> None:
     done = fitted(model, request(reasoning=asked))

@@ -100,10 +100,10 @@ def test_an_option_stands_only_where_the_model_takes_it(
 ) -> None:
     done = fitted(model, request(max_output_tokens=99, **given))
     names = [name for name in given if name != "reasoning"]
-    told = {name: getattr(done.value.options, name) for name in names}
-    assert {name: value for name, value in told.items() if value is not None} == left
+    collected = {name: getattr(done.value.options, name) for name in names}
+    assert {name: value for name, value in collected.items() if value is not None} == left
     lost = {loss.path.removeprefix("$.options.") for loss in done.report.entries if loss.rule}
-    assert {name for name in names if told[name] != given[name]} == lost - {"reasoning.mode"}
+    assert {name for name in names if collected[name] != given[name]} == lost - {"reasoning.mode"}
 
 
 def test_temperature_reaches_the_claude_models_that_take_it() -> None:
@@ -137,9 +137,9 @@ def test_a_call_is_forced_only_where_it_can_be(
 
 @pytest.mark.parametrize("model", ["openai:gpt-4o", "openai:unknown", "anthropic:claude-opus-4-8"])
 def test_nothing_is_said_about_calls_where_there_is_nothing_to_call(model: str) -> None:
-    told = options(model, parallel_tool_calls=True, tool_choice=ToolChoice("auto"))
-    assert told.parallel_tool_calls is None
-    assert told.tool_choice is None
+    result = options(model, parallel_tool_calls=True, tool_choice=ToolChoice("auto"))
+    assert result.parallel_tool_calls is None
+    assert result.tool_choice is None
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_an_answer_may_be_as_long_as_the_model_lets_it(
 ) -> None:
     done = fitted(model, request(max_output_tokens=given))
     assert done.value.options.max_output_tokens == said
-    told = [(kind, path) for kind, path, _ in losses(done)]
+    collected = [(kind, path) for kind, path, _ in losses(done)]
     at = ("approximated", "$.options.max_output_tokens")
-    assert told == ([] if said == given else [at])
+    assert collected == ([] if said == given else [at])
 
 
 def test_the_maximum_is_filled_in_for_streams_alone() -> None:
@@ -172,7 +172,7 @@ def test_the_maximum_is_filled_in_for_streams_alone() -> None:
     assert [loss.code for loss in whole.report.losses] == ["max_tokens_capped"]
 
 
-def test_a_model_that_nobody_knows_gets_a_usual_limit_and_that_is_told() -> None:
+def test_an_unknown_model_gets_a_usual_limit_which_is_reported() -> None:
     done = fitted("anthropic:somebody-elses", request())
     assert wire(done)["max_tokens"] == 4096
     (loss,) = done.report

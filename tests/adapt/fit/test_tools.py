@@ -17,11 +17,11 @@ from tests.adapt.fit.asking import SCHEMA, USER, fitted, losses, request, tool
 from tests.adapt.fit.shapes import AT, FORMAT
 
 
-def test_a_schema_for_claude_is_closed_and_its_other_rules_are_told_in_words() -> None:
+def test_a_schema_for_claude_is_closed_and_its_other_rules_are_written_in_words() -> None:
     done = fitted("anthropic:claude-opus-4-8", request(response_format=FORMAT, max_output_tokens=9))
-    told = done.value.options.response_format
-    assert told is not None
-    assert told.schema == {
+    result = done.value.options.response_format
+    assert result is not None
+    assert result.schema == {
         "type": "object",
         "properties": {"n": {"type": "integer", "description": "minimum: 1"}},
         "required": ["n"],
@@ -36,10 +36,10 @@ def test_a_schema_for_claude_is_closed_and_its_other_rules_are_told_in_words() -
 def test_a_property_that_is_called_like_a_keyword_is_a_property() -> None:
     schema = {"type": "object", "properties": {"minimum": {"type": "string"}}, "required": []}
     asked = request(response_format=ResponseFormat("json_schema", schema=schema))
-    told = fitted("anthropic:claude-opus-4-8", asked).value.options.response_format
-    assert told is not None
-    assert told.schema is not None
-    assert told.schema["properties"] == {"minimum": {"type": "string"}}
+    result = fitted("anthropic:claude-opus-4-8", asked).value.options.response_format
+    assert result is not None
+    assert result.schema is not None
+    assert result.schema["properties"] == {"minimum": {"type": "string"}}
 
 
 def test_strictness_goes_where_the_schema_does_not_allow_it() -> None:
@@ -90,8 +90,8 @@ def test_a_name_that_is_not_taken_is_another_one_everywhere_and_always() -> None
     (name,) = {each.name for each in done.value.tools}
     assert name.startswith("_1st_")
     assert name != "1st"
-    _, said, result = done.value.messages
-    assert said.content[0].name == name  # type: ignore[union-attr]  # a call
+    _, content, result = done.value.messages
+    assert content.content[0].name == name  # type: ignore[union-attr]  # a call
     assert result.content[0].tool_name == name  # type: ignore[union-attr]  # a result
     assert done.value.options.tool_choice == ToolChoice("any", (name,))
     assert done.answer_adapter is not None
@@ -122,11 +122,11 @@ def test_names_that_would_meet_stay_apart() -> None:
     assert names[2] == "a_b"
 
 
-def test_keywords_of_input_schemas_that_are_refused_are_told_in_words() -> None:
+def test_keywords_of_input_schemas_that_are_refused_are_written_in_words() -> None:
     rules = ruled(tools={"schema_without": ["minimum"]})
     schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}
-    given = il.ToolDefinition("look", "Looks.", schema)
-    done = fit(request(tools=(given,)), rules, dialect="openai-chat")
+    value = il.ToolDefinition("look", "Looks.", schema)
+    done = fit(request(tools=(value,)), rules, dialect="openai-chat")
     assert done.value.tools[0].input_schema == {
         "type": "object",
         "properties": {"n": {"type": "integer", "description": "minimum: 1"}},

@@ -46,22 +46,22 @@ def test_they_follow_the_users_turn_where_the_model_takes_them_there() -> None:
 def test_instructions_stand_behind_a_user_and_before_the_model(
     before: tuple[str, ...], after: tuple[str, ...]
 ) -> None:
-    said = [Message(Role(role), (TextBlock(str(n)),)) for n, role in enumerate(before)]
-    done = fitted("anthropic:claude-opus-4-8", request(*said))
+    items = [Message(Role(role), (TextBlock(str(n)),)) for n, role in enumerate(before)]
+    done = fitted("anthropic:claude-opus-4-8", request(*items))
     assert tuple([each.role.value for each in done.value.messages]) == after
 
 
 def test_a_turn_that_cannot_be_gone_on_with_is_answered_by_a_user() -> None:
-    said = (USER, Message.assistant("The answer is"))
-    done = fitted("anthropic:claude-opus-4-6", request(*said, max_output_tokens=9))
+    items = (USER, Message.assistant("The answer is"))
+    done = fitted("anthropic:claude-opus-4-6", request(*items, max_output_tokens=9))
     assert done.value.messages[-1] == Message.user("Continue.")
     assert losses(done) == [("approximated", "$.messages[1]", "claude-no-prefill")]
-    assert len(fitted("anthropic:claude-haiku-4-5", request(*said)).value.messages) == 2
+    assert len(fitted("anthropic:claude-haiku-4-5", request(*items)).value.messages) == 2
 
 
 def test_mistral_is_told_that_it_is_to_go_on() -> None:
-    said = (USER, Message.assistant("The answer is"))
-    assert wire(fitted("mistral:mistral-large-2512", request(*said)))["messages"][-1] == {
+    items = (USER, Message.assistant("The answer is"))
+    assert wire(fitted("mistral:mistral-large-2512", request(*items)))["messages"][-1] == {
         "role": "assistant",
         "content": "The answer is",
         "prefix": True,
@@ -86,7 +86,7 @@ def test_a_model_without_instructions_is_told_them_as_the_users_words() -> None:
     assert refusals("gemini", "gemini", "gemma-3-27b-it", wire(done)) == []
 
 
-def test_a_host_that_knows_one_role_for_instructions_is_told_in_that() -> None:
+def test_instructions_use_the_one_role_that_a_host_knows() -> None:
     rules = ruled(instructions={"role": "system"})
     asked = request(il.Message.developer("Be brief."), il.Message.user("hi"))
     done = fit(asked, rules, dialect="openai-chat")

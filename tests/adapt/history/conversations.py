@@ -13,8 +13,8 @@ GRAMMAR = IdGrammar("[a-zA-Z0-9_-]", 1, 64)
 
 
 def target(name: str = "anthropic", **traits: Any) -> Dialect:
-    given = {"family": "anthropic", "ids": GRAMMAR, **traits}
-    return Dialect(name, name, Traits(**given), folder="nowhere")  # retelling writes nothing
+    fields = {"family": "anthropic", "ids": GRAMMAR, **traits}
+    return Dialect(name, name, Traits(**fields), folder="nowhere")  # retelling writes nothing
 
 
 def call(id: str = "call_1", name: str = "look", **fields: Any) -> il.ToolUseBlock:

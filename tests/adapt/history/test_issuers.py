@@ -113,28 +113,30 @@ def test_sealed_thinking_goes_back_by_whoever_handed_it_on() -> None:
     ],
 )
 def test_a_model_is_itself_under_all_of_its_names(named: str) -> None:
-    said = assistant(SIGNED, protocol="bedrock", model="bedrock:anthropic.claude-sonnet-4-5-v1:0")
-    assert told([USER, said], target(), model=named).report.entries == []
+    content = assistant(
+        SIGNED, protocol="bedrock", model="bedrock:anthropic.claude-sonnet-4-5-v1:0"
+    )
+    assert told([USER, content], target(), model=named).report.entries == []
 
 
 def test_a_tag_of_ollama_is_no_provider() -> None:
-    said = assistant(UNSIGNED, protocol="ollama", model="ollama:qwen3:8b", provider="ollama")
+    content = assistant(UNSIGNED, protocol="ollama", model="ollama:qwen3:8b", provider="ollama")
     ollama = target("ollama", family=None)
-    assert told([USER, said], ollama, model="qwen3:8b", provider="ollama").report.entries == []
-    assert losses(told([USER, said], ollama, model="llama3:8b", provider="ollama")) != []
+    assert told([USER, content], ollama, model="qwen3:8b", provider="ollama").report.entries == []
+    assert losses(told([USER, content], ollama, model="llama3:8b", provider="ollama")) != []
 
 
 def test_from_claude_5_on_thinking_is_bound_to_the_account() -> None:
     new, old = "claude-opus-5", "claude-opus-4-1"
     for model, paths in ((new, ["$.messages[1].content[0]"]), (old, [])):
-        said = assistant(
+        content = assistant(
             SIGNED,
             il.TextBlock("yes"),
             protocol="bedrock",
             provider="bedrock",
             model=f"bedrock:{model}",
         )
-        abroad = told([USER, said], target(), model=model, provider="anthropic")
+        abroad = told([USER, content], target(), model=model, provider="anthropic")
         assert [path for _, path in losses(abroad)] == paths
         vertex = assistant(
             SIGNED,

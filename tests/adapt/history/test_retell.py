@@ -115,11 +115,11 @@ def test_thinking_in_an_answer_is_shown_without_its_signature() -> None:
 # -- who said it -----------------------------------------------------------------------------------
 
 
-def test_the_model_that_a_request_asks_is_the_one_that_is_told() -> None:
-    said = assistant(
+def test_the_model_that_a_request_asks_is_the_one_that_is_reported() -> None:
+    content = assistant(
         SIGNED, il.TextBlock("yes"), protocol="anthropic", model="anthropic:claude-opus-4-1"
     )
-    request = il.Request((USER, said), "claude-sonnet-4-5")
+    request = il.Request((USER, content), "claude-sonnet-4-5")
     assert losses(retell(request, target())) == [("dropped", "$.messages[1].content[0]")]
     read = assistant(SIGNED, il.TextBlock("yes"), protocol="anthropic")
     other = retell(il.Request((USER, read), "claude-opus-4-1"), target(), "claude-sonnet-4-5")

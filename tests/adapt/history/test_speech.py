@@ -21,7 +21,7 @@ def chunk(delta: dict[str, Any] | None, reason: str | None = None, **more: Any) 
 
 
 @pytest.mark.parametrize("target", SILENT)
-def test_the_transcript_is_said_as_text(target: str) -> None:
+def test_the_transcript_is_written_as_text(target: str) -> None:
     message = {"role": "assistant", "content": None, "audio": SOUND}
     choice = {"index": 0, "finish_reason": "stop", "message": message}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
@@ -31,7 +31,7 @@ def test_the_transcript_is_said_as_text(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", SILENT)
-def test_the_transcript_of_a_stream_is_said_as_text(target: str) -> None:
+def test_the_transcript_of_a_stream_is_written_as_text(target: str) -> None:
     sound = {key: SOUND[key] for key in ("id", "data")}
     pieces = [
         chunk({"role": "assistant", "audio": {**sound, "transcript": "beep "}}),

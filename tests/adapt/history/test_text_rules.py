@@ -17,8 +17,8 @@ def test_a_history_that_begins_with_the_model_is_opened_where_that_is_refused() 
     assert losses(out) == [("approximated", "$.messages[1]")]
     assert told(history, target()).value == tuple(history)
     assert told(history[:2], gemini).value == out.value[:3], "and so it stays when it grows"
-    spoken = [USER, *history[1:]]
-    assert told(spoken, gemini).value == tuple(spoken)
+    dialect = [USER, *history[1:]]
+    assert told(dialect, gemini).value == tuple(dialect)
 
 
 def test_texts_that_say_nothing_are_left_out_or_stood_in_for() -> None:
@@ -39,8 +39,8 @@ def test_texts_that_say_nothing_are_left_out_or_stood_in_for() -> None:
 def test_only_a_models_text_must_say_something_to_some() -> None:
     gemini = target("gemini", family="google", allowed_text="answers")
     empty = il.Message.user([il.TextBlock("")])
-    said = assistant(il.TextBlock(""), call())
-    out = told([empty, said, result()], gemini)
+    content = assistant(il.TextBlock(""), call())
+    out = told([empty, content, result()], gemini)
     assert out.value == (empty, assistant(call()), result())
     assert losses(out) == [("dropped", "$.messages[1].content[0]")]
 

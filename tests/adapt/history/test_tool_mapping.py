@@ -83,7 +83,7 @@ def test_a_search_crosses_with_the_options_that_have_a_place(
     assert {each.rule for each in written.report.entries if each.path == "$.tools[0]"} != {None}
 
 
-def test_how_much_a_search_reads_is_said_as_how_often_it_searches() -> None:
+def test_how_much_a_search_reads_is_written_as_how_often_it_searches() -> None:
     search = {"type": "web_search", "search_context_size": "high", "external_web_access": True}
     written = told("openai-responses", CLAUDE, search)
     tool = {"type": "web_search_20260209", "name": "web_search", "max_uses": 10}
@@ -218,7 +218,7 @@ OPTIONS = {
 BESIDE = "$.raw.openai-chat.web_search_options"
 
 
-def test_tools_of_amazon_are_said_by_their_names() -> None:
+def test_tools_of_amazon_are_written_by_their_names() -> None:
     code = {"type": "code_execution_20250825", "name": "code_execution"}
     written = told("anthropic", NOVA, SEARCH, code, FUNCTION)
     tools = written.wire["toolConfig"]["tools"]
@@ -282,8 +282,8 @@ def test_a_search_that_chat_asks_for_beside_the_tools_is_a_tool_elsewhere(
     request = body("openai-chat", [], web_search_options=OPTIONS)
     written = il.convert(request, "openai-chat", target, model=model)
     place = {"type": "approximate", "city": "Ulm", "country": "DE"}
-    said = [{**tool, "user_location": place} if model != GEMINI else tool for tool in tools]
-    assert written.wire["tools"] == said
+    items = [{**tool, "user_location": place} if model != GEMINI else tool for tool in tools]
+    assert written.wire["tools"] == items
     assert lost(written) == {("approximated", "warning", BESIDE), *losses}
 
 
@@ -321,8 +321,8 @@ def test_a_search_beside_the_tools_is_asked_for_where_the_model_has_it() -> None
     request = il.dialect("openai-chat").read_request(
         body("openai-chat", [], web_search_options=OPTIONS)
     )
-    spoken = targets.for_request(targets.find("openai:gpt-4o"), request)
-    assert spoken.dialect.name == "openai-responses"
+    dialect = targets.for_request(targets.find("openai:gpt-4o"), request)
+    assert dialect.dialect.name == "openai-responses"
     search = targets.for_request(targets.find("openai:gpt-4o-search-preview"), request)
     assert search.dialect.name == "openai-chat"
 

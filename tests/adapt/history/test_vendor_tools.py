@@ -97,6 +97,6 @@ def test_every_word_of_the_profiles_is_in_the_table() -> None:
         for concept, word in has.items():
             forms = TABLE["shell" if concept == "bash" else concept] if concept != "edit" else ()
             vendors = {provider, LIKE.get(provider)}
-            said = any(each.vendor in vendors and each.says(word) for each in forms)
-            assert said or concept in aside, (model, concept)
+            content = any(each.vendor in vendors and each.says(word) for each in forms)
+            assert content or concept in aside, (model, concept)
     assert {each.vendor for forms in TABLE.values() for each in forms} <= DIALECTS.keys()

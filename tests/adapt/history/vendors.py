@@ -30,8 +30,8 @@ def body(source: str, tools: list[Any], **more: Any) -> dict[str, Any]:
         return {"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "tools": tools, **more}
     if source == "openai-responses":
         return {"model": "m", "input": "hi", "tools": tools, **more}
-    said = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": tools}
-    return {**said, "max_tokens": 99, **more}
+    fields = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": tools}
+    return {**fields, "max_tokens": 99, **more}
 
 
 def told(source: str, model: str, *tools: Any, **more: Any) -> il.Written:

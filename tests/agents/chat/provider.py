@@ -99,8 +99,8 @@ class Provider(Loopback):
         elif verb == "slow":
             content = [il.TextBlock(" ".join(f"w{n}" for n in range(LONGEST)))]
         elif verb in ("read", "write") and last.role is il.Role.USER:
-            given = {"path": rest} if verb == "read" else {"path": rest, "text": "written\n"}
-            content = [il.ToolUseBlock(f"toolu_{len(self.requests)}", f"{verb}_file", given)]
+            fields = {"path": rest} if verb == "read" else {"path": rest, "text": "written\n"}
+            content = [il.ToolUseBlock(f"toolu_{len(self.requests)}", f"{verb}_file", fields)]
             reason = il.StopReason.TOOL_USE
         elif verb == "echo" and last.role is il.Role.USER:
             content = [il.ToolUseBlock(f"toolu_{len(self.requests)}", "echo", {"text": rest})]

@@ -47,7 +47,7 @@ async def talking(
 
 
 async def all_of(parts: AsyncIterator[ChatEvent]) -> list[ChatEvent]:
-    return [said async for said in parts]
+    return [content async for content in parts]
 
 
 def text_of(said: list[ChatEvent]) -> str:
@@ -60,8 +60,8 @@ def test_what_is_said_is_stored_with_the_answer(
 ) -> None:
     async def main() -> None:
         async with talking(tmp_path, model) as chat:
-            said = await all_of(chat.say("hello"))
-            assert text_of(said) == "Answer 1 to: hello"
+            content = await all_of(chat.say("hello"))
+            assert text_of(content) == "Answer 1 to: hello"
             user, answer = await chat.session.messages()
             assert (user.text, answer.text) == ("hello", "Answer 1 to: hello")
             assert answer.metadata.model == model
@@ -106,8 +106,8 @@ def test_the_model_changes_in_the_middle_and_the_history_is_said_again(
         async with talking(tmp_path) as chat:
             await all_of(chat.say("think"))
             await chat.session.swap(OPENAI)
-            said = await all_of(chat.say("and now?"))
-            assert text_of(said) == "Answer 2 to: and now?"
+            content = await all_of(chat.say("and now?"))
+            assert text_of(content) == "Answer 2 to: and now?"
             assert [m["content"] for m in provider.requests[1]["messages"]] == [
                 "think",
                 "Thought.",
@@ -128,10 +128,10 @@ def test_calls_are_run_and_their_results_go_back(provider: Provider, tmp_path: P
         async with talking(tmp_path, dispatcher=Dispatcher(tools, workspace=tmp_path)) as chat:
             return await all_of(chat.say("read a.txt"))
 
-    said = asyncio.run(main())
-    results = [each for each in said if isinstance(each, il.ToolResultBlock)]
+    content = asyncio.run(main())
+    results = [each for each in content if isinstance(each, il.ToolResultBlock)]
     assert [block.content[0].text for block in results] == ["the file's text"]  # type: ignore[union-attr]  # text
-    assert text_of(said) == "Answer 2 to: read a.txt"
+    assert text_of(content) == "Answer 2 to: read a.txt"
     sent = provider.requests[1]["messages"][-1]["content"][0]
     assert (sent["type"], sent["tool_use_id"]) == ("tool_result", "toolu_1")
 
@@ -142,8 +142,8 @@ def test_writing_needs_somebodys_consent(provider: Provider, tmp_path: Path) -> 
         register_files(tools)
         runner = Dispatcher(tools, workspace=tmp_path, confirm=lambda question: consent)
         async with talking(tmp_path, dispatcher=runner) as chat:
-            said = await all_of(chat.say("write b.txt"))
-            return next(each for each in said if isinstance(each, il.ToolResultBlock))
+            content = await all_of(chat.say("write b.txt"))
+            return next(each for each in content if isinstance(each, il.ToolResultBlock))
 
     assert asyncio.run(main(False)).is_error
     assert not (tmp_path / "b.txt").exists()
@@ -195,8 +195,8 @@ def test_cancelling_keeps_the_part_that_arrived_and_hangs_up(
             seen: list[Any] = []
 
             async def listen() -> None:
-                async for said in chat.say("slow"):
-                    seen.append(said)
+                async for content in chat.say("slow"):
+                    seen.append(content)
 
             task = asyncio.ensure_future(listen())
             while len(seen) < 10:
@@ -218,8 +218,8 @@ def test_what_is_kept_of_a_cancelled_answer_was_told(provider: Provider, tmp_pat
             seen: list[Any] = []
 
             async def listen() -> None:
-                async for said in chat.say("slow"):
-                    seen.append(said)
+                async for content in chat.say("slow"):
+                    seen.append(content)
 
             task = asyncio.ensure_future(listen())
             take = AsyncCall.take
@@ -235,9 +235,9 @@ def test_what_is_kept_of_a_cancelled_answer_was_told(provider: Provider, tmp_pat
                     await task
             return (await chat.session.messages())[-1].text, text_of(seen)
 
-    kept, told = asyncio.run(main())
-    assert "w5" in kept
-    assert told == kept
+    stored, result = asyncio.run(main())
+    assert "w5" in stored
+    assert result == stored
 
 
 def test_the_key_is_sent_and_stored_nowhere(provider: Provider, tmp_path: Path) -> None:

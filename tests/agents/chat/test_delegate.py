@@ -56,8 +56,8 @@ def inputs(*inputs: dict[str, Any]) -> str:
 
 async def results(chat: AsyncChat, words: str) -> list[tuple[bool, str]]:
     """Whether each call failed, and the text of its result."""
-    said = await all_of(chat.say(words))
-    found = [each for each in said if isinstance(each, il.ToolResultBlock)]
+    content = await all_of(chat.say(words))
+    found = [each for each in content if isinstance(each, il.ToolResultBlock)]
     return [
         (each.is_error, "".join(getattr(b, "text", "") for b in each.content)) for each in found
     ]
@@ -119,12 +119,12 @@ def test_the_events_of_a_worker_stand_between_those_of_its_call(
                 assert row.actor == "worker"
             assert "hello" not in json.dumps(started.payload)
             assert float(completed.payload["cost_usd"]) > 0
-            told = await trace(chat, worker.id)
-            assert [row.type for row in told] == [
+            result = await trace(chat, worker.id)
+            assert [row.type for row in result] == [
                 *("session.created", "turn.started", "route.decided", "llm.call_started"),
                 *("llm.call_completed", "turn.completed", "session.ended"),
             ]
-            assert told[3].payload["is_worker"] is True
+            assert result[3].payload["is_worker"] is True
             first = next(row for row in rows if row.type == "llm.call_started")
             assert not first.payload.get("is_worker")
 
@@ -308,8 +308,8 @@ def test_a_worker_that_was_cut_off_is_not_started_again(provider: Provider, tmp_
             with pytest.raises(asyncio.CancelledError):
                 await work
             again = AsyncChat(chat.session, chat.client, chat.dispatcher)
-            said = await all_of(again.resume())
-            (result,) = [each for each in said if isinstance(each, il.ToolResultBlock)]
+            content = await all_of(again.resume())
+            (result,) = [each for each in content if isinstance(each, il.ToolResultBlock)]
             assert result.is_error
             assert "interrupted" in str(result.content)
             assert len(await workers(chat)) == 1

@@ -41,10 +41,10 @@ def require_converted(rows: list[dict[str, Any]]) -> None:
             assert row["wire"] is None
             assert "JSON" in row["error"]
             continue
-        told = il.convert(body(row["number"]), "openai-chat", "anthropic")
-        assert json.loads(row["wire"]) == told.wire
+        result = il.convert(body(row["number"]), "openai-chat", "anthropic")
+        assert json.loads(row["wire"]) == result.wire
         assert [loss["reason"] for loss in row["losses"]] == [
-            each.reason for each in told.report.entries
+            each.reason for each in result.report.entries
         ]
         assert row["error"] is None
 

@@ -36,9 +36,9 @@ def test_bodies_become_conversations_and_conversations_bodies() -> None:
     assert made.column("error").to_pylist()[BAD] is not None
     good = made.filter(pa.compute.is_null(made.column("error")))
     assert len(list(arrow.from_batches(good))) == COUNT - 1
-    said = Convert("anthropic")(conversations())
-    assert said.num_rows == COUNT
-    assert said.column("error").null_count == COUNT
+    content = Convert("anthropic")(conversations())
+    assert content.num_rows == COUNT
+    assert content.column("error").null_count == COUNT
 
 
 def test_batches_go_one_after_the_other() -> None:

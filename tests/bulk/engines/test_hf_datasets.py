@@ -22,8 +22,8 @@ def datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_datasets_maps_it_with_several_processes(datasets: Any, parquet: Path) -> None:
     from interlingua.bulk.engines import hf_datasets
 
-    given = datasets.Dataset.from_parquet(str(parquet), cache_dir=str(parquet.parent / "cache"))
-    made = hf_datasets.mapped(given, TO_ANTHROPIC, num_proc=2, batch_size=8)
+    value = datasets.Dataset.from_parquet(str(parquet), cache_dir=str(parquet.parent / "cache"))
+    made = hf_datasets.mapped(value, TO_ANTHROPIC, num_proc=2, batch_size=8)
     require_converted(list(made))
 
 

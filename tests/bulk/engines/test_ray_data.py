@@ -33,8 +33,8 @@ def test_ray_maps_it_on_a_cluster_of_two_nodes(ray: Any, parquet: Path) -> None:
     from interlingua.bulk.engines import ray_data
 
     assert len([node for node in ray.nodes() if node["Alive"]]) == 2
-    given = ray.data.read_parquet(str(parquet)).repartition(4)
-    require_converted(ray_data.mapped(given, TO_ANTHROPIC).take_all())
+    value = ray.data.read_parquet(str(parquet)).repartition(4)
+    require_converted(ray_data.mapped(value, TO_ANTHROPIC).take_all())
 
 
 def test_ray_gives_conversations_back(ray: Any) -> None:

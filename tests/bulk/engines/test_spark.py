@@ -43,8 +43,8 @@ def test_spark_maps_it_in_two_processes(
 ) -> None:
     from interlingua.bulk.engines import spark as adapter
 
-    given = spark.read.parquet(str(parquet)).repartition(4)
-    made = adapter.mapped(given, TO_ANTHROPIC).toArrow()
+    value = spark.read.parquet(str(parquet)).repartition(4)
+    made = adapter.mapped(value, TO_ANTHROPIC).toArrow()
     require_converted(made.to_pylist())
 
 

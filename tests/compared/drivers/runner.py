@@ -53,7 +53,7 @@ def _done(convert: Callable[[Job], tuple[Any, str]], job: Job) -> dict[str, Any]
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", UserWarning)
         try:
-            wire, told = convert(job)
+            wire, result = convert(job)
         except NotOfferedError:
             return {"offered": False}
         except Exception as problem:
@@ -61,7 +61,7 @@ def _done(convert: Callable[[Job], tuple[Any, str]], job: Job) -> dict[str, Any]
         finally:
             logging.getLogger().removeHandler(words)
     heard = [str(each.message) for each in warned if issubclass(each.category, UserWarning)]
-    return {"wire": plain(wire), "told": " ".join([told, *words.heard, *heard]).strip()}
+    return {"wire": plain(wire), "told": " ".join([result, *words.heard, *heard]).strip()}
 
 
 def _timed(fast: Callable[[Job], Any] | None, job: Job) -> dict[str, Any]:

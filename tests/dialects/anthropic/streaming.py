@@ -79,7 +79,7 @@ THINKING: Json = {"type": "thinking", "thinking": "", "signature": ""}
 
 def talk(*blocks: list[Json], **more: Any) -> list[Json]:
     """A whole stream of these blocks."""
-    return [begun(), *(each for told in blocks for each in told), *ended(**more)]
+    return [begun(), *(each for reported in blocks for each in reported), *ended(**more)]
 
 
 def read(frames: Iterable[Any]) -> list[Event]:

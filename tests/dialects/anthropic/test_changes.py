@@ -37,9 +37,9 @@ def test_tools_that_come_and_go_are_changes() -> None:
     ]
     tools = [{**TOOL, "defer_loading": True}, {**TOOL, "name": "old"}]
     request = read(body(*turns, tools=tools))
-    said = (TextBlock("Now"), TextBlock("and"))
+    items = (TextBlock("Now"), TextBlock("and"))
     changes = Changes(("late",), ("old",))
-    assert request.messages[1] == Message(Role.SYSTEM, said, changes=changes)
+    assert request.messages[1] == Message(Role.SYSTEM, items, changes=changes)
     assert [tool.name for tool in request.tools] == ["late", "old"]
 
 
@@ -116,7 +116,7 @@ def test_changes_that_were_taken_back_are_not_written() -> None:
     assert wire["messages"][1] == system(text("Now"))
 
 
-def test_changes_without_a_place_are_told() -> None:
+def test_changes_without_a_place_are_reported() -> None:
     odd = Changes(("gone",), effort="none")
     message = Message(Role.SYSTEM, (TextBlock("Now"),), changes=odd)
     _, report = write(Message.user("Hi", "ada"), message)

@@ -157,7 +157,7 @@ def test_the_type_of_what_is_behind_an_address_is_not_said() -> None:
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "text/csv", "application/json"])
-def test_a_text_document_that_comes_as_bytes_is_said_as_text(kind: str) -> None:
+def test_a_text_document_that_comes_as_bytes_is_written_as_text(kind: str) -> None:
     block = il.DocumentBlock(il.Source("base64", "aGVsbG8gd29ybGQ="), kind, name="notes")
     done = il.dialect("anthropic").write_request(il.Request((il.Message.user([block]),), "m"))
     (part,) = done.wire["messages"][0]["content"]

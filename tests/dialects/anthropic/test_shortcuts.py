@@ -353,11 +353,11 @@ def test_a_piece_that_is_read_at_once(wires: Any, name: Any) -> None:
     short, long = StreamReader(), StreamReader()
     for wire in wires:
         frame = Frame(name, msgspec.json.encode(wire).decode())
-        told: list[Any] = []
+        collected: list[Any] = []
         for way in (short.feed, long._feed):
             try:
-                told.append(way(frame))
+                collected.append(way(frame))
             except il.ReadError as error:
-                told.append(str(error))
-        assert told[0] == told[1]
+                collected.append(str(error))
+        assert collected[0] == collected[1]
     assert msgspec.json.encode(short.close()) == msgspec.json.encode(long.close())

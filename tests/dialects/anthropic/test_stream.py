@@ -194,10 +194,10 @@ def test_the_end_of_a_block_has_its_last_state() -> None:
 
 
 @pytest.mark.requirement("P29")
-def test_a_call_that_comes_whole_is_told_in_one_piece() -> None:
+def test_a_call_that_comes_whole_is_written_in_one_piece() -> None:
     events = read(talk(block(0, called(input={"city": "Oslo"}))))
-    told = [e.replace(frame=None) for e in events if type(e).__name__.startswith("ToolUse")]
-    assert told == [
+    emitted = [e.replace(frame=None) for e in events if type(e).__name__.startswith("ToolUse")]
+    assert emitted == [
         ToolUseStart(0, "toolu_1", "get_weather"),
         ToolUseInputDelta(0, '{"city":"Oslo"}'),
         ToolUseEnd(0, {"city": "Oslo"}),
@@ -285,7 +285,7 @@ def test_a_stop_sequence_goes_home_and_is_kept() -> None:
 
 
 @pytest.mark.parametrize("word", ["no_more_ideas", None, 7])
-def test_stop_reasons_that_nobody_knows_go_home(word: Any) -> None:
+def test_unknown_stop_reasons_survive_a_round_trip(word: Any) -> None:
     goes_home([begun(), *ended(word)])
 
 
@@ -295,7 +295,7 @@ def test_the_model_that_took_over_is_the_one_that_answered() -> None:
     assert il.fold(goes_home(wires)).message.metadata.response_model == "claude-b"
 
 
-def test_pings_and_what_nobody_knows_say_nothing_and_go_home() -> None:
+def test_pings_and_unknown_frames_survive_a_round_trip() -> None:
     news = {"type": "weather_report", "message": "sunny"}
     late = {"type": "content_block_delta", "index": 0, "delta": {"type": "smell_delta", "x": 1}}
     wires = [HELLO[0], {"type": "ping"}, *HELLO[1:3], news, late, *HELLO[3:]]
@@ -378,8 +378,8 @@ def test_nothing_comes_after_the_last_message() -> None:
 
 @pytest.mark.parametrize("marks", [True, False])
 def test_frames_that_a_host_sends_after_the_last_message_go_home(marks: bool) -> None:
-    told = [begun(id="gen-1"), *HELLO[1:]]
-    frames = [*map(frame, told), Frame("ping", '{"type":"ping"}'), Frame("data", "[DONE]")]
+    collected = [begun(id="gen-1"), *HELLO[1:]]
+    frames = [*map(frame, collected), Frame("ping", '{"type":"ping"}'), Frame("data", "[DONE]")]
     reader, writer = DIALECT.stream_reader(), DIALECT.stream_writer()
     reader.marks = marks
     events = [event for each in frames for event in reader.feed(each)]

@@ -51,8 +51,8 @@ def accepted(wires: list[Json]) -> bool:
 
 
 def answer(*content: il.Block, **metadata: Any) -> il.Response:
-    said = {"stop_reason": il.StopReason.END_TURN, **metadata}
-    return il.Response(il.Message.assistant(content, il.MessageMetadata(**said)))
+    fields = {"stop_reason": il.StopReason.END_TURN, **metadata}
+    return il.Response(il.Message.assistant(content, il.MessageMetadata(**fields)))
 
 
 def told(response: il.Response, *events: Event) -> tuple[list[Json], Report]:
@@ -83,7 +83,7 @@ def test_a_block_of_which_the_end_alone_tells_the_kind_has_a_start() -> None:
     assert fold(wires).message.content == (text,)
 
 
-def test_a_plain_answer_is_said_in_the_order_of_this_wire() -> None:
+def test_a_plain_answer_is_written_in_the_order_of_this_wire() -> None:
     response = answer(il.TextBlock("Hello"), usage=il.Usage(4, 2))
     wires, report = told(
         response,
@@ -122,7 +122,7 @@ def test_a_plain_answer_is_said_in_the_order_of_this_wire() -> None:
 
 
 @pytest.mark.requirement("P28", "P31")
-def test_calls_that_are_told_in_turns_are_said_one_after_the_other() -> None:
+def test_calls_that_are_written_in_turns_are_written_one_after_the_other() -> None:
     wires, _ = told(
         answer(ONE, TWO, stop_reason=il.StopReason.TOOL_USE),
         ToolUseStart(0, "call_1", "add"),
@@ -210,7 +210,7 @@ def test_a_signature_comes_last_in_its_block_whenever_it_came() -> None:
     ],
 )
 @pytest.mark.requirement("P29")
-def test_all_of_a_block_is_said_wherever_it_was_told(
+def test_all_of_a_block_is_written_wherever_it_was_told(
     first: il.Block, events: list[Event], last: il.Block
 ) -> None:
     wires, _ = told(answer(last), BlockStart(0, first), *events, BlockEnd(0, last))
@@ -241,7 +241,7 @@ def test_an_empty_piece_opens_no_block() -> None:
     assert il.fold(goes_home(talk([unopened]))).message.content == ()
 
 
-def test_a_refusal_is_said_as_text() -> None:
+def test_a_refusal_is_written_as_text() -> None:
     refusal = il.RefusalBlock("No.")
     wires, report = told(
         answer(refusal, stop_reason=il.StopReason.REFUSAL),
@@ -361,7 +361,7 @@ def test_own_hosted_tools_come_back_from_a_folded_answer() -> None:
     assert fold(wires) == response
 
 
-def test_several_messages_are_said_one_after_the_other() -> None:
+def test_several_messages_are_written_one_after_the_other() -> None:
     one, two = answer(il.TextBlock("one")), answer(il.TextBlock("two"))
     wires, _ = streaming.write([*il.unfold(one), *il.unfold(two)])
     assert kinds(wires).count("message_start") == kinds(wires).count("message_stop") == 2

@@ -128,9 +128,9 @@ def plain(message: Message) -> dict[str, Any]:
 def test_the_sdk_gives_the_message_that_we_would_write_whole(name: str) -> None:
     response = answer(*ANSWERS[name])
     expected = DIALECT.write_response(response).wire
-    told = plain(final(written(in_pieces(response))))
-    assert same(told, expected), (told, expected)
-    assert DIALECT.read_response(told).message.content == response.message.content
+    result = plain(final(written(in_pieces(response))))
+    assert same(result, expected), (result, expected)
+    assert DIALECT.read_response(result).message.content == response.message.content
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -144,21 +144,21 @@ def test_what_the_sdk_gives_is_what_we_fold(name: str) -> None:
 
 def test_the_pieces_are_those_that_were_fed() -> None:
     response = answer((il.ThinkingBlock("Hm. So.", "c2ln"), TEXT, ONE), il.StopReason.TOOL_USE)
-    said: dict[str, list[str]] = {"text": [], "thinking": [], "input_json": []}
+    fields: dict[str, list[str]] = {"text": [], "thinking": [], "input_json": []}
     with (
         client(written(in_pieces(response))) as sdk,
         sdk.messages.stream(**ASKED) as stream,
     ):
         for event in stream:
             if event.type == "text":
-                said["text"].append(event.text)
+                fields["text"].append(event.text)
             elif event.type == "thinking":
-                said["thinking"].append(event.thinking)
+                fields["thinking"].append(event.thinking)
             elif event.type == "input_json":
-                said["input_json"].append(event.partial_json)
-    assert "".join(said["text"]) == TEXT.text
-    assert said["thinking"] == ["Hm.", " So", "."]
-    assert len(said["input_json"]) > 1
+                fields["input_json"].append(event.partial_json)
+    assert "".join(fields["text"]) == TEXT.text
+    assert fields["thinking"] == ["Hm.", " So", "."]
+    assert len(fields["input_json"]) > 1
 
 
 def test_plain_iteration_gives_every_frame_in_order() -> None:

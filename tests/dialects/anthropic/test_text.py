@@ -76,7 +76,7 @@ def test_a_signature_on_text_or_a_call_is_a_loss() -> None:
     assert losses(report) == [("dropped", path) for path in paths]
 
 
-def test_a_refusal_is_said_as_text() -> None:
+def test_a_refusal_is_written_as_text() -> None:
     wire, report = write(Message.assistant(RefusalBlock("No.")))
     assert wire["messages"][0] == assistant(text("No."))
     assert losses(report) == [("downgraded", "$.messages[0].content[0]")]
@@ -163,8 +163,8 @@ def test_compacted_history_is_a_block_of_its_own_and_goes_home() -> None:
 
 def test_compacted_history_that_a_user_tells_is_labelled_text() -> None:
     wire, report = write(Message.user([CompactionBlock("So far."), TextBlock("Go on")]))
-    said = [part["text"] for part in wire["messages"][0]["content"]]
-    assert said == [SUMMARY.format("So far."), "Go on"]
+    items = [part["text"] for part in wire["messages"][0]["content"]]
+    assert items == [SUMMARY.format("So far."), "Go on"]
     assert losses(report) == [("downgraded", "$.messages[0].content[0]")]
 
 

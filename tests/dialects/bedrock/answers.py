@@ -13,9 +13,9 @@ from tests.laws import acceptable
 
 
 def written(response: Response) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    said = DIALECT.write_response(response)
-    assert acceptable.RESPONSES["bedrock"](said.wire) == []
-    return said.wire, losses(said.report)
+    content = DIALECT.write_response(response)
+    assert acceptable.RESPONSES["bedrock"](content.wire) == []
+    return content.wire, losses(content.report)
 
 
 def made(content: Any = "Hello", **metadata: Any) -> Response:

@@ -52,10 +52,10 @@ def words(index: int, *pieces: str) -> list[Named]:
 
 
 def thoughts(index: int, *pieces: str, signature: str | None = None) -> list[Named]:
-    told = [delta(index, reasoningContent={"text": piece}) for piece in pieces]
+    collected = [delta(index, reasoningContent={"text": piece}) for piece in pieces]
     if signature is not None:
-        told.append(delta(index, reasoningContent={"signature": signature}))
-    return [*told, stop(index)]
+        collected.append(delta(index, reasoningContent={"signature": signature}))
+    return [*collected, stop(index)]
 
 
 def blob(text: str) -> str:
@@ -63,13 +63,15 @@ def blob(text: str) -> str:
 
 
 def redacted(index: int, *pieces: str) -> list[Named]:
-    told = [delta(index, reasoningContent={"redactedContent": blob(piece)}) for piece in pieces]
-    return [*told, stop(index)]
+    collected = [
+        delta(index, reasoningContent={"redactedContent": blob(piece)}) for piece in pieces
+    ]
+    return [*collected, stop(index)]
 
 
 def called(index: int, *pieces: str, id: str = "tooluse_1", **more: Any) -> list[Named]:
-    told = [delta(index, toolUse={"input": piece}) for piece in pieces]
-    return [start(index, toolUse={"toolUseId": id, "name": "add", **more}), *told, stop(index)]
+    collected = [delta(index, toolUse={"input": piece}) for piece in pieces]
+    return [start(index, toolUse={"toolUseId": id, "name": "add", **more}), *collected, stop(index)]
 
 
 def ended(word: str | None = "end_turn", **more: Any) -> list[Named]:
@@ -78,7 +80,7 @@ def ended(word: str | None = "end_turn", **more: Any) -> list[Named]:
 
 def talk(*blocks: list[Named], **more: Any) -> list[Named]:
     """A whole stream of these blocks."""
-    return [BEGUN, *(each for told in blocks for each in told), *ended(**more)]
+    return [BEGUN, *(each for reported in blocks for each in reported), *ended(**more)]
 
 
 def frame(named: Named) -> Frame:

@@ -189,11 +189,11 @@ def test_cache_points_that_stand_oddly_go_home(parts: list[Any]) -> None:
 
 
 def test_input_that_is_no_object_goes_home() -> None:
-    for given in ('{"city": "Oslo"}', [1], None, 5):
-        part = {"toolUse": {"toolUseId": "t", "name": "f", "input": given, "type": "tool_use"}}
+    for value in ('{"city": "Oslo"}', [1], None, 5):
+        part = {"toolUse": {"toolUseId": "t", "name": "f", "input": value, "type": "tool_use"}}
         block = block_of(part, "assistant")
         assert isinstance(block, ToolUseBlock)
-        assert block.input == ({"city": "Oslo"} if isinstance(given, str) else {})
+        assert block.input == ({"city": "Oslo"} if isinstance(value, str) else {})
 
 
 @pytest.mark.requirement("P40")
@@ -217,13 +217,13 @@ def test_the_error_flag_is_the_status_both_ways() -> None:
     good = block_of(result(status="success"))
     assert isinstance(good, ToolResultBlock)
     assert not good.is_error
-    said = parts_of(Message.tool_result("tooluse_1", "12 degrees", is_error=True))
-    assert said == [result(status="error")]
+    content = parts_of(Message.tool_result("tooluse_1", "12 degrees", is_error=True))
+    assert content == [result(status="error")]
 
 
 def test_a_failed_result_is_never_empty() -> None:
-    said = parts_of(Message.tool_result("tooluse_1", is_error=True))
-    assert said == [result(text(EMPTY_ERROR), status="error")]
+    content = parts_of(Message.tool_result("tooluse_1", is_error=True))
+    assert content == [result(text(EMPTY_ERROR), status="error")]
     empty = {"toolResult": {"toolUseId": "tooluse_1", "content": [], "status": "error"}}
     assert block_of(empty) == ToolResultBlock("tooluse_1", is_error=True)
 

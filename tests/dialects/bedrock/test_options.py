@@ -20,12 +20,12 @@ def written(**fields: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
 
 
 def test_inference_settings_are_options() -> None:
-    given = {"maxTokens": 5, "temperature": 0.5, "topP": 1, "stopSequences": ["END"]}
-    options = read(body(inferenceConfig=given)).options
+    fields = {"maxTokens": 5, "temperature": 0.5, "topP": 1, "stopSequences": ["END"]}
+    options = read(body(inferenceConfig=fields)).options
     assert options == Options(max_output_tokens=5, temperature=0.5, top_p=1, stop=("END",))
     assert written(max_output_tokens=5, temperature=0.5, top_p=1, stop=("END",)) == (
         {**body(), "messages": [{"role": "user", "content": [{"text": "Hi"}]}]}
-        | {"inferenceConfig": given},
+        | {"inferenceConfig": fields},
         [],
     )
 
@@ -65,14 +65,14 @@ def test_options_without_a_place_are_reported() -> None:
 
 
 def test_a_schema_is_json_in_a_text() -> None:
-    given = ResponseFormat("json_schema", "place", SCHEMA, description="A place.")
-    wire, lost = written(response_format=given)
+    value = ResponseFormat("json_schema", "place", SCHEMA, description="A place.")
+    wire, lost = written(response_format=value)
     named = wire["outputConfig"]["textFormat"]["structure"]["jsonSchema"]
     assert isinstance(named["schema"], str)
-    assert (read(wire).options.response_format, lost) == (given, [])
+    assert (read(wire).options.response_format, lost) == (value, [])
     named["schema"] = '{ "type": "object" }'
     spelled = read(wire)
-    assert spelled.options.response_format == given.replace(schema={"type": "object"})
+    assert spelled.options.response_format == value.replace(schema={"type": "object"})
 
 
 def test_json_without_a_schema_cannot_be_asked_for() -> None:
@@ -118,8 +118,8 @@ def test_other_names_for_reasoning_go_home_and_can_be_changed() -> None:
     request = read(wire)
     assert request.options.reasoning == Reasoning(budget_tokens=1024)
     more = request.options.replace(reasoning=Reasoning(budget_tokens=4096))
-    said = DIALECT.write_request(request.replace(options=more)).wire
-    assert said[ADDITIONAL]["reasoning_config"]["budget_tokens"] == 4096
+    content = DIALECT.write_request(request.replace(options=more)).wire
+    assert content[ADDITIONAL]["reasoning_config"]["budget_tokens"] == 4096
     effort = read(body(**{ADDITIONAL: {"reasoning_effort": "medium", "top_k": 20}})).options
     assert effort == Options(reasoning=Reasoning("medium"), top_k=20)
 

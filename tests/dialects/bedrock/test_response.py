@@ -53,7 +53,7 @@ def test_odd_counts_go_home(usage: dict[str, Any]) -> None:
     read_answer(answer(usage=usage))
 
 
-def test_counts_that_contradict_are_clamped_and_said_so() -> None:
+def test_counts_that_contradict_are_clamped_and_reported() -> None:
     usage = {"inputTokens": -5, "outputTokens": 3, "totalTokens": -2}
     metadata = read_answer(answer(usage=usage)).message.metadata
     assert metadata.usage == Usage(0, 3)
@@ -67,9 +67,9 @@ def test_a_changed_count_changes_the_total_and_the_twin() -> None:
     assert metadata.usage is not None
     more = metadata.replace(usage=metadata.usage.replace(cached_input_tokens=6))
     wire = DIALECT.write_response(response.replace(message=response.message.replace(metadata=more)))
-    said = wire.wire["usage"]
-    assert (said["cacheReadInputTokens"], said["cacheReadInputTokenCount"]) == (6, 6)
-    assert said["totalTokens"] == 14
+    content = wire.wire["usage"]
+    assert (content["cacheReadInputTokens"], content["cacheReadInputTokenCount"]) == (6, 6)
+    assert content["totalTokens"] == 14
 
 
 def test_what_the_wire_demands_is_filled_in() -> None:

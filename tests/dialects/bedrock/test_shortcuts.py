@@ -130,10 +130,10 @@ def test_a_text_that_is_written_at_once(block: il.TextBlock, answer: bool) -> No
 
 @given(TEXT_BLOCKS)
 def test_a_text_in_a_result_that_is_written_at_once(block: il.TextBlock) -> None:
-    kept = block.replace(raw={"bedrock": {"$form": {}}})  # an account of nothing: the long way
+    stored = block.replace(raw={"bedrock": {"$form": {}}})  # an account of nothing: the long way
     short, report = Report("bedrock"), Report("bedrock")
     one = messages.write_text(block, LossRecorder("bedrock", None, short), False)
-    assert one == messages.write_text(kept, LossRecorder("bedrock", None, report), False)
+    assert one == messages.write_text(stored, LossRecorder("bedrock", None, report), False)
     assert short == report
 
 

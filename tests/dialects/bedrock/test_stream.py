@@ -210,7 +210,7 @@ def test_text_and_signature_may_come_together() -> None:
     assert il.fold(goes_home(wires)).message.content == (il.ThinkingBlock("Hm", "sig"),)
 
 
-def test_a_call_that_comes_whole_is_told_in_one_piece() -> None:
+def test_a_call_that_comes_whole_is_written_in_one_piece() -> None:
     events = goes_home(talk(called(0, input={"a": 1})))
     (piece,) = [event for event in events if isinstance(event, ToolUseInputDelta)]
     (end,) = [event for event in events if isinstance(event, ToolUseEnd)]
@@ -246,16 +246,16 @@ def test_calls_that_overlap_or_share_an_index_stay_apart() -> None:
     one, two = called(1, '{"a":', "1}"), called(4, '{"b":', "2}", id="tooluse_2")
     mixed = [one[0], two[0], one[1], two[1], two[2], one[2], one[3], two[3]]
     again = [*called(0, '{"a":1}')[:-1], *called(0, '{"b":2}', id="tooluse_2")]
-    for told in (mixed, again):
-        events = goes_home(talk(told))
+    for reported in (mixed, again):
+        events = goes_home(talk(reported))
         assert [each.input for each in il.fold(events).message.tool_calls] == [{"a": 1}, {"b": 2}]
         assert [e.index for e in events if isinstance(e, ToolUseStart)] == [0, 1]
 
 
 @pytest.mark.requirement("P29")
 def test_nothing_is_lost_where_starts_and_ends_are_missing() -> None:
-    told = [*words(0, "a", "b")[:-1], *thoughts(0, "c")[:-1], *redacted(0, "d")[:-1]]
-    for wires in (talk(told), talk(told)[1:]):
+    collected = [*words(0, "a", "b")[:-1], *thoughts(0, "c")[:-1], *redacted(0, "d")[:-1]]
+    for wires in (talk(collected), talk(collected)[1:]):
         content = il.fold(goes_home(wires)).message.content
         assert content == (
             il.TextBlock("ab"),
@@ -291,11 +291,11 @@ def test_usage_comes_after_the_stop(usage: Any, read_as: il.Usage | None) -> Non
     wires = [*HELLO[:-1], {"metadata": {"usage": usage, "metrics": {"latencyMs": 5}}}]
     events = goes_home(wires)
     updates = [event.usage for event in events if isinstance(event, UsageUpdate)]
-    told = il.fold(events).message.metadata.usage
+    folded = il.fold(events).message.metadata.usage
     if read_as is None:
-        assert (updates, told) == ([], None)
+        assert (updates, folded) == ([], None)
     else:
-        assert updates == [told]
+        assert updates == [folded]
         assert updates[0].replace(raw=None) == read_as
 
 
@@ -310,9 +310,9 @@ def test_usage_that_comes_before_the_stop_ends_nothing() -> None:
 def test_a_stream_may_end_after_its_stop() -> None:
     events = goes_home(HELLO[:-1])
     assert isinstance(events[-1], MessageComplete)
-    told = il.fold(events).message.metadata
-    assert (told.status, told.usage) == (il.MessageStatus.COMPLETE, None)
-    assert told.stop_reason is il.StopReason.END_TURN
+    folded = il.fold(events).message.metadata
+    assert (folded.status, folded.usage) == (il.MessageStatus.COMPLETE, None)
+    assert folded.stop_reason is il.StopReason.END_TURN
 
 
 def test_blocks_that_come_after_the_stop_are_closed() -> None:
@@ -357,7 +357,7 @@ def test_what_a_whole_answer_has_beside_its_message_outlives_the_stream() -> Non
 
 
 @pytest.mark.parametrize("word", ["no_more_ideas", 7, "malformed_tool_use"])
-def test_stop_reasons_that_nobody_knows_go_home(word: Any) -> None:
+def test_unknown_stop_reasons_survive_a_round_trip(word: Any) -> None:
     response = il.fold(goes_home(talk(words(0, "a"), word=word)))
     assert response.message.metadata.stop_reason is il.StopReason.OTHER
 
@@ -381,7 +381,7 @@ def test_whatever_else_a_frame_says_goes_home(place: int, more: Any) -> None:
 
 
 def test_whatever_else_a_block_says_goes_home() -> None:
-    told = [
+    collected = [
         *called(0, '{"a":1}', x_more=1),
         *thoughts(1, "Hm", signature="sig"),
         *redacted(2, "abc"),
@@ -390,14 +390,14 @@ def test_whatever_else_a_block_says_goes_home() -> None:
         start(5, image={"format": "bmp", "x_more": 1}),
         delta(5, image={"source": {"bytes": PNG}, "x_more": 1}),
     ]
-    goes_home(talk(told))
-    for named in told:
+    goes_home(talk(collected))
+    for named in collected:
         for data in named.values():
             data |= {"p": "ab"}
             for key in ("toolUse", "reasoningContent"):
                 if key in data.get("delta", ()):
                     data["delta"][key]["x_inner"] = [1]
-    goes_home(talk(told))
+    goes_home(talk(collected))
 
 
 @pytest.mark.parametrize("role", ["model", None, "-"])
@@ -406,7 +406,7 @@ def test_a_message_may_begin_otherwise(role: Any) -> None:
     goes_home([{"messageStart": begun}, *HELLO[1:]])
 
 
-def test_what_nobody_knows_says_nothing_and_goes_home() -> None:
+def test_unknown_frames_survive_a_round_trip() -> None:
     news: list[Named] = [
         {"weatherReport": {"sky": "blue"}},
         delta(0, smell={"x": 1}),
@@ -498,11 +498,11 @@ def test_an_exception_may_be_all_there_is(wire: Named, kind: il.ErrorKind) -> No
 
 def test_an_error_may_come_without_a_name() -> None:
     for name in (None, "error"):
-        told = Frame(name, '{"message": "Too many requests"}')
-        (event,) = read([told])
+        result = Frame(name, '{"message": "Too many requests"}')
+        (event,) = read([result])
         assert isinstance(event, StreamError)
         assert event.error.kind is il.ErrorKind.RATE_LIMIT
-        assert DIALECT.stream_writer().feed(event) == [told]
+        assert DIALECT.stream_writer().feed(event) == [result]
 
 
 RICH = talk(

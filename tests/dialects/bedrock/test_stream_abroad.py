@@ -46,8 +46,8 @@ from tests.laws import laws, strategies
 
 
 def answer(*content: il.Block, **metadata: Any) -> il.Response:
-    said = {"stop_reason": il.StopReason.END_TURN, **metadata}
-    return il.Response(il.Message.assistant(content, il.MessageMetadata(**said)))
+    fields = {"stop_reason": il.StopReason.END_TURN, **metadata}
+    return il.Response(il.Message.assistant(content, il.MessageMetadata(**fields)))
 
 
 def told(response: il.Response, *events: Event) -> tuple[list[Named], Report]:
@@ -74,7 +74,7 @@ ONE = il.ToolUseBlock("tooluse_1", "add", {"a": 1})
 TWO = il.ToolUseBlock("tooluse_2", "add", {"b": 2})
 
 
-def test_a_plain_answer_is_said_in_the_order_of_this_wire() -> None:
+def test_a_plain_answer_is_written_in_the_order_of_this_wire() -> None:
     wires, report = told(
         answer(il.TextBlock("Hello"), usage=il.Usage(4, 2)),
         UsageUpdate(il.Usage(4, 1)),
@@ -101,7 +101,7 @@ def test_a_plain_answer_is_said_in_the_order_of_this_wire() -> None:
 
 
 @pytest.mark.requirement("P28", "P31")
-def test_calls_that_are_told_in_turns_are_said_one_after_the_other() -> None:
+def test_calls_that_are_written_in_turns_are_written_one_after_the_other() -> None:
     wires, _ = told(
         answer(ONE, TWO, stop_reason=il.StopReason.TOOL_USE),
         ToolUseStart(0, "tooluse_1", "add"),
@@ -143,8 +143,8 @@ def test_a_call_without_arguments_closes(pieces: tuple[str, ...]) -> None:
         *[ToolUseInputDelta(0, piece) for piece in pieces],
         ToolUseEnd(0, {}),
     )
-    said = [piece for piece in pieces if piece] or ["{}"]
-    assert inside(wires) == called(0, *said)
+    items = [piece for piece in pieces if piece] or ["{}"]
+    assert inside(wires) == called(0, *items)
 
 
 def test_a_call_that_comes_whole_is_one_start_one_piece_one_end() -> None:
@@ -209,7 +209,7 @@ def test_a_block_may_end_as_another_kind_than_it_began() -> None:
     ],
 )
 @pytest.mark.requirement("P29", "P30")
-def test_all_of_a_block_is_said_wherever_it_was_told(events: list[Event]) -> None:
+def test_all_of_a_block_is_written_wherever_it_was_told(events: list[Event]) -> None:
     wires, _ = told(answer(il.TextBlock("Hello")), *events)
     assert fold(wires).message.content == (il.TextBlock("Hello"),)
 
@@ -254,7 +254,7 @@ def test_citations_stand_in_the_block_of_their_text() -> None:
     assert not report.entries
 
 
-def test_a_refusal_is_said_as_text() -> None:
+def test_a_refusal_is_written_as_text() -> None:
     refusal = il.RefusalBlock("No.")
     wires, report = told(
         answer(refusal, stop_reason=il.StopReason.REFUSAL),
@@ -412,7 +412,7 @@ def test_what_stands_around_a_whole_message_is_reported() -> None:
     ]
 
 
-def test_several_messages_are_said_one_after_the_other() -> None:
+def test_several_messages_are_written_one_after_the_other() -> None:
     one, two = answer(il.TextBlock("one")), answer(il.TextBlock("two"))
     wires, _ = streaming.write([*il.unfold(one), *il.unfold(two)])
     assert [next(iter(each)) for each in wires].count("metadata") == 2

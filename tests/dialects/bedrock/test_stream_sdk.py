@@ -97,8 +97,8 @@ def _flat(part: Json) -> Json:
         return {**text, "citation": citation}
     if "toolResult" in part:
         inner = part["toolResult"]
-        told = {key: item for key, item in inner.items() if key != "content"}
-        return {"toolResult": {**told, "content": inner["content"]}}
+        collected = {key: item for key, item in inner.items() if key != "content"}
+        return {"toolResult": {**collected, "content": inner["content"]}}
     return part
 
 
@@ -128,11 +128,11 @@ def test_the_sdk_hears_what_a_whole_answer_says(kind: str) -> None:
     reason = il.StopReason.TOOL_USE if kind == "calls" else il.StopReason.END_TURN
     metadata = il.MessageMetadata(stop_reason=reason, usage=il.Usage(5, 7, 3, 2))
     response = il.Response(il.Message.assistant(ANSWERS[kind], metadata))
-    said, wanted = heard(streamed(il.unfold(response))), in_one(response)
-    for part in said["content"]:  # a thought that is hidden has no text in a stream
+    content, wanted = heard(streamed(il.unfold(response))), in_one(response)
+    for part in content["content"]:  # a thought that is hidden has no text in a stream
         if "redactedContent" not in part.get("reasoningContent", {"redactedContent": 1}):
             part["reasoningContent"].setdefault("text", "")
-    assert said == wanted
+    assert content == wanted
 
 
 def test_the_sdk_hears_a_stream_that_went_home() -> None:

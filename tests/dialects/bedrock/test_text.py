@@ -38,8 +38,8 @@ from tests.dialects.bedrock.wires import (
 
 
 def signed(words: str, signature: str | None = "EqQB") -> dict[str, Any]:
-    given = {"text": words} if signature is None else {"text": words, "signature": signature}
-    return {"reasoningContent": {"reasoningText": given}}
+    fields = {"text": words} if signature is None else {"text": words, "signature": signature}
+    return {"reasoningContent": {"reasoningText": fields}}
 
 
 @pytest.mark.requirement("P1", "P2", "P6")
@@ -56,10 +56,10 @@ def test_redacted_thinking_is_the_same_data_as_in_the_messages_api() -> None:
     block = block_of(part, "assistant")
     assert block == RedactedThinkingBlock("EuYBCoYB")
     request = DIALECT.read_request(body(assistant(part)))
-    told = retell(request.replace(model=None), ANTHROPIC, source="bedrock")
-    wire = ANTHROPIC.write_request(told.value, told.recorder).wire
-    said = {"type": "redacted_thinking", "data": "EuYBCoYB"}
-    assert wire["messages"][0]["content"] == [said]
+    outcome = retell(request.replace(model=None), ANTHROPIC, source="bedrock")
+    wire = ANTHROPIC.write_request(outcome.value, outcome.recorder).wire
+    fields = {"type": "redacted_thinking", "data": "EuYBCoYB"}
+    assert wire["messages"][0]["content"] == [fields]
 
 
 def test_a_blob_that_is_no_text_goes_home() -> None:
@@ -114,17 +114,17 @@ def test_text_that_cites_holds_its_citations() -> None:
     )
 
 
-def test_citations_of_others_are_said_as_far_as_there_is_a_place() -> None:
+def test_citations_of_others_are_written_as_far_as_there_is_a_place() -> None:
     cited = TextBlock("So.", citations=(Citation("a", "https://a.b", "A", start=0, end=2),))
     wire, report = write(Message.assistant([cited]))
-    said = wire["messages"][0]["content"][0]["citationsContent"]
-    assert said["content"] == [text("So.")]
-    assert said["citations"][0]["location"] == {"web": {"url": "https://a.b"}}
+    content = wire["messages"][0]["content"][0]["citationsContent"]
+    assert content["content"] == [text("So.")]
+    assert content["citations"][0]["location"] == {"web": {"url": "https://a.b"}}
     place = "$.messages[0].content[0].citations[0]"
     assert losses(report) == [("dropped", f"{place}.start"), ("dropped", f"{place}.end")]
 
 
-def test_a_refusal_is_said_as_text() -> None:
+def test_a_refusal_is_written_as_text() -> None:
     wire, report = write(Message.assistant([RefusalBlock("No.")]))
     assert wire == body(assistant(text("No.")))
     assert losses(report) == [("downgraded", "$.messages[0].content[0]")]

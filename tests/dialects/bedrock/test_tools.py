@@ -48,10 +48,10 @@ def test_tools_and_choice_are_fields() -> None:
     ],
 )
 def test_each_choice_has_its_word(choice: ToolChoice, wire: Any) -> None:
-    said, report = write(Message.user("Hi"), tools=(TOOL,), options=Options(tool_choice=choice))
-    assert said["toolConfig"]["toolChoice"] == wire
+    content, report = write(Message.user("Hi"), tools=(TOOL,), options=Options(tool_choice=choice))
+    assert content["toolConfig"]["toolChoice"] == wire
     assert not report.entries
-    assert read(said).options.tool_choice == choice
+    assert read(content).options.tool_choice == choice
 
 
 def test_no_tool_and_some_tools_cannot_be_chosen() -> None:
@@ -107,8 +107,8 @@ def test_foreign_ids_are_made_legal_for_call_and_result_alike() -> None:
         Message.assistant([ToolUseBlock(long, "get_weather", {})]),
         Message.tool_result(long, "13"),
     )
-    told = retell(Request(history, MODEL, (TOOL,)), DIALECT)
-    turns = DIALECT.write_request(told.value, told.recorder).wire["messages"]
+    outcome = retell(Request(history, MODEL, (TOOL,)), DIALECT)
+    turns = DIALECT.write_request(outcome.value, outcome.recorder).wire["messages"]
     ids = [next(iter(turn["content"][0].values()))["toolUseId"] for turn in turns]
     assert ids[0] == ids[1] != ids[2] == ids[3]
     assert all(DIALECT.traits.ids.legal(id) for id in ids)

@@ -8,9 +8,9 @@ from tests.dialects.cohere.wires import DOCUMENT, body, user
 
 
 def test_commentary_is_a_plan_only_before_a_call() -> None:
-    said = il.TextBlock("I look.", phase="commentary")
+    content = il.TextBlock("I look.", phase="commentary")
     call = il.ToolUseBlock("c1", "weather", {})
-    turns = (il.Message.assistant((said, call)), il.Message.assistant((said.replace(),)))
+    turns = (il.Message.assistant((content, call)), il.Message.assistant((content.replace(),)))
     written = DIALECT.write_request(il.Request(turns, "m"))
     assert written.wire["messages"][0]["tool_plan"] == "I look."
     assert written.wire["messages"][1] == {"role": "assistant", "content": "I look."}
@@ -27,14 +27,14 @@ def test_a_failed_result_is_marked_in_its_text() -> None:
     assert again.content == (il.TextBlock("no"),)
 
 
-def test_documents_are_said_by_the_first_message_of_the_user() -> None:
+def test_documents_are_read_from_the_first_message_of_the_user() -> None:
     request = DIALECT.read_request(body(user("One"), user("Two"), documents=[DOCUMENT]))
     document, text = request.messages[0].content
     assert isinstance(document, il.DocumentBlock)
     assert (document.source.data, document.title) == ("Oslo is cold.", "Oslo")
     assert text == il.TextBlock("One")
-    told = il.convert(body(user("One"), documents=[DOCUMENT]), "cohere", "anthropic", "request")
-    assert told.wire["messages"][0]["content"][0]["source"]["data"] == "Oslo is cold."
+    result = il.convert(body(user("One"), documents=[DOCUMENT]), "cohere", "anthropic", "request")
+    assert result.wire["messages"][0]["content"][0]["source"]["data"] == "Oslo is cold."
 
 
 def test_documents_of_others_stand_beside_the_messages() -> None:

@@ -76,9 +76,9 @@ def test_a_stream_goes_home_and_folds(talk: list[il.Frame]) -> None:
 def test_a_stream_gives_what_the_whole_answer_gives(
     talk: list[il.Frame], whole: dict[str, Any]
 ) -> None:
-    told = il.fold(streams.read(DIALECT, talk))
-    assert told.message.content == blocks(whole)
-    assert told == DIALECT.read_response(whole)
+    folded = il.fold(streams.read(DIALECT, talk))
+    assert folded.message.content == blocks(whole)
+    assert folded == DIALECT.read_response(whole)
 
 
 def test_a_stream_may_be_cut_anywhere() -> None:

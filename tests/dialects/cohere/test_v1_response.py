@@ -75,9 +75,9 @@ def test_a_stream_that_was_changed_goes_home_in_frames_of_v2(name: str) -> None:
     bare = [event.replace(frame=None) for event in events]
     written = [frame for event in bare for frame in writer.feed(event)] + writer.close()
     again = DIALECT.stream_reader()
-    told = il.fold([event for frame in written for event in again.feed(frame)] + again.close())
-    assert told.message.text == whole.message.text
-    assert [call.input for call in told.message.tool_calls] == [
+    folded = il.fold([event for frame in written for event in again.feed(frame)] + again.close())
+    assert folded.message.text == whole.message.text
+    assert [call.input for call in folded.message.tool_calls] == [
         call.input for call in whole.message.tool_calls
     ]
 

@@ -73,8 +73,8 @@ WHOLE = body(
 
 
 def answer(**message: Any) -> Json:
-    said = {"role": "assistant", **message}
-    return {"id": "a1", "finish_reason": "COMPLETE", "message": said, "usage": USAGE}
+    fields = {"role": "assistant", **message}
+    return {"id": "a1", "finish_reason": "COMPLETE", "message": fields, "usage": USAGE}
 
 
 THOUGHT: Json = {"type": "thinking", "thinking": "Hm."}

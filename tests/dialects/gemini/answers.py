@@ -12,8 +12,8 @@ from tests.dialects.gemini.wires import losses
 
 
 def written(message: Message, **more: Any) -> tuple[Any, list[tuple[str, str]]]:
-    told = DIALECT.write_response(Response(message, **more))
-    return told.wire, losses(told.report)
+    result = DIALECT.write_response(Response(message, **more))
+    return result.wire, losses(result.report)
 
 
 def ended(stop: StopReason, *blocks: Any) -> Message:

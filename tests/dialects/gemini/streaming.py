@@ -30,10 +30,10 @@ ABOUT: Json = {"modelVersion": "gemini-3-flash", "responseId": "r1"}
 
 
 def counts(prompt: int = 4, candidates: int | None = 2, **more: Any) -> Json:
-    told = {"promptTokenCount": prompt, "totalTokenCount": prompt + (candidates or 0)}
+    collected = {"promptTokenCount": prompt, "totalTokenCount": prompt + (candidates or 0)}
     if candidates is not None:
-        told["candidatesTokenCount"] = candidates
-    return {**told, **more}
+        collected["candidatesTokenCount"] = candidates
+    return {**collected, **more}
 
 
 def frame(wire: Any, event: str | None = None) -> Frame:

@@ -137,11 +137,11 @@ def test_calls_from_elsewhere_stay_calls_and_the_first_gets_the_stand_in(
 ) -> None:
     turn = Message.assistant([ToolUseBlock("c1", "add", {}), ToolUseBlock("c2", "add", {})])
     history = (Message.user("Hi"), turn, *[Message.tool_result(i, "x") for i in ("c1", "c2")])
-    told = retell(Request(history), DIALECT, name, source="anthropic")
-    parts = DIALECT.write_request(told.value, told.recorder).wire["contents"][1]["parts"]
+    outcome = retell(Request(history), DIALECT, name, source="anthropic")
+    parts = DIALECT.write_request(outcome.value, outcome.recorder).wire["contents"][1]["parts"]
     assert [part.get("thoughtSignature") for part in parts] == [sentinel, None]
     assert all("functionCall" in part for part in parts)
-    assert (("approximated", "$.messages[1].content[0].signature") in losses(told.report)) is (
+    assert (("approximated", "$.messages[1].content[0].signature") in losses(outcome.report)) is (
         sentinel is not None
     )
 
@@ -241,13 +241,13 @@ def test_code_and_its_result_stay_in_their_turn(ids: Wire) -> None:
         text("One."),
     ]
     message = read(body(HI, model(*parts))).messages[1]
-    code, outcome, said = message.content
+    code, outcome, content = message.content
     assert isinstance(code, ToolUseBlock)
     assert isinstance(outcome, ToolResultBlock)
     assert (code.executor, code.name, code.input["code"]) == ("provider", "codeExecution", "1")
     assert (code.signature, code.id) == ("AA==", outcome.tool_use_id)
     assert (outcome.content, outcome.is_error) == ((TextBlock("1\n"),), True)
-    assert said == TextBlock("One.")
+    assert content == TextBlock("One.")
 
 
 @pytest.mark.parametrize("kind", ["GOOGLE_SEARCH_WEB", "SOMETHING_NEW"])
@@ -275,8 +275,8 @@ def test_tools_that_others_run_are_not_known_here() -> None:
 
 def test_arguments_that_were_recovered_are_reported() -> None:
     block = ToolUseBlock("c1", "add", {"a": 1}, raw_arguments='{"a": 1', call_type="custom")
-    told = losses(write(Message.assistant([block], MessageMetadata()))[1])
-    assert told == [
+    outcome = losses(write(Message.assistant([block], MessageMetadata()))[1])
+    assert outcome == [
         ("downgraded", "$.messages[0].content[0].call_type"),
         ("dropped", "$.messages[0].content[0].raw_arguments"),
     ]

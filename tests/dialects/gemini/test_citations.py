@@ -80,9 +80,9 @@ def test_a_support_in_snake_case_is_spelled_so_again() -> None:
 
 def test_what_citations_hold_is_nowhere_else() -> None:
     response = grounded(support(None, 3, 0), webSearchQueries=["föhn"])
-    kept = response.message.metadata.provider_raw
-    assert kept is not None
-    assert kept["gemini"]["groundingMetadata"] == {
+    stored = response.message.metadata.provider_raw
+    assert stored is not None
+    assert stored["gemini"]["groundingMetadata"] == {
         "webSearchQueries": ["föhn"],
         "groundingChunks": [{"web": {"domain": "a.example"}}, WEB[1]],
     }
@@ -269,5 +269,5 @@ def test_the_text_of_a_segment_follows_the_answer() -> None:
 
 def test_citations_in_a_history_are_reported() -> None:
     block = TextBlock("Hi", citations=(Citation(url="https://a.example"),))
-    told = losses(write(Message.assistant([block]))[1])
-    assert told == [("dropped", "$.messages[0].content[0].citations")]
+    result = losses(write(Message.assistant([block]))[1])
+    assert result == [("dropped", "$.messages[0].content[0].citations")]

@@ -68,8 +68,8 @@ def test_blank_instructions_go_home(system: Any) -> None:
 @pytest.mark.requirement("P39")
 def test_later_instructions_stay_where_they_were() -> None:
     history = (Message.user("Hi"), Message.assistant("Hello"), Message.system("Be brief."))
-    told = retell(Request(history), DIALECT)
-    wire = DIALECT.write_request(told.value, told.recorder).wire
+    outcome = retell(Request(history), DIALECT)
+    wire = DIALECT.write_request(outcome.value, outcome.recorder).wire
     assert "systemInstruction" not in wire
     assert wire["contents"][2] == user(text(f"{SYSTEM_MARK}Be brief."))
     direct, report = write(*history)

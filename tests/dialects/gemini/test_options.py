@@ -173,7 +173,7 @@ def test_tier_and_labels_stand_beside_the_config() -> None:
         ({"team": "a" * 64}, None, "dropped"),
     ],
 )
-def test_metadata_is_said_as_labels_as_far_as_they_can_hold_it(
+def test_metadata_is_written_as_labels_as_far_as_they_can_hold_it(
     metadata: dict[str, str], labels: Any, kind: str
 ) -> None:
     wire, lost = told(metadata=metadata)
@@ -247,8 +247,8 @@ def test_a_schema_in_googles_language_is_json_schema_to_everybody_else() -> None
     [tool] = tools({"functionDeclarations": [declaration]})
     assert (tool.input_schema, tool.output_schema) == (PLAIN, {"type": "array"})
     wire = body(tools=[{"functionDeclarations": [declaration]}])
-    said = il.convert(wire, source="gemini", target="anthropic", model="m").wire
-    assert said["tools"][0]["input_schema"] == PLAIN
+    result = il.convert(wire, source="gemini", target="anthropic", model="m").wire
+    assert result["tools"][0]["input_schema"] == PLAIN
 
 
 def test_a_changed_schema_goes_home_in_googles_language() -> None:
@@ -303,8 +303,8 @@ def test_a_changed_schema_that_may_be_null_goes_home_in_googles_language() -> No
     [tool] = tools({"functionDeclarations": [{"name": "f", "parameters": google}]})
     changed = tool.replace(input_schema={"type": ["string", "null"], "enum": ["a", "b", None]})
     wire, _ = write_tools(changed)
-    said = wire[0]["functionDeclarations"][0]["parameters"]
-    assert said == {"type": "STRING", "nullable": True, "enum": ["a", "b"]}
+    content = wire[0]["functionDeclarations"][0]["parameters"]
+    assert content == {"type": "STRING", "nullable": True, "enum": ["a", "b"]}
 
 
 @pytest.mark.parametrize("key", ["parametersJsonSchema", "parameters_json_schema"])

@@ -92,10 +92,10 @@ def test_several_thoughts_stay_several() -> None:
 @pytest.mark.requirement("P4")
 def test_thinking_from_elsewhere_does_not_become_text() -> None:
     history = (Message.user("Hi"), Message.assistant([ThinkingBlock("Hm."), TextBlock("Hello")]))
-    told = retell(Request(history), DIALECT, source="anthropic")
-    wire = DIALECT.write_request(told.value, told.recorder).wire
+    result = retell(Request(history), DIALECT, source="anthropic")
+    wire = DIALECT.write_request(result.value, result.recorder).wire
     assert wire["contents"][1] == model(text("Hello"))
-    assert ("dropped", "$.messages[1].content[0]") in losses(told.report)
+    assert ("dropped", "$.messages[1].content[0]") in losses(result.report)
 
 
 def test_one_part_of_two_kinds_is_two_blocks_and_goes_home_as_one() -> None:
@@ -169,14 +169,14 @@ def test_media_are_written_inline_or_by_address() -> None:
 
 
 def test_a_missing_media_type_is_told_by_the_first_bytes_or_guessed() -> None:
-    png, told = said(ImageBlock(Source("base64", PNG)))
-    assert (png["inlineData"]["mimeType"], told) == (
+    png, result = said(ImageBlock(Source("base64", PNG)))
+    assert (png["inlineData"]["mimeType"], result) == (
         "image/png",
         [("approximated", ".media_type")],
     )
-    url, told = said(ImageBlock(Source("url", "https://example.com/a")))
+    url, result = said(ImageBlock(Source("url", "https://example.com/a")))
     assert url["fileData"]["mimeType"] == "image/png"
-    assert told == [("approximated", ".media_type")]
+    assert result == [("approximated", ".media_type")]
 
 
 def test_media_whose_type_says_another_kind_are_reported() -> None:
@@ -184,9 +184,9 @@ def test_media_whose_type_says_another_kind_are_reported() -> None:
 
 
 def test_a_text_document_is_sent_as_bytes() -> None:
-    part, told = said(DocumentBlock(Source("text", "A text."), "text/plain", title="T"))
+    part, result = said(DocumentBlock(Source("text", "A text."), "text/plain", title="T"))
     assert base64.b64decode(part["inlineData"]["data"]) == b"A text."
-    assert told == [("approximated", ".source"), ("dropped", ".title")]
+    assert result == [("approximated", ".source"), ("dropped", ".title")]
     inside = Source("blocks", content=(TextBlock("a"), TextBlock("b")))
     part, _ = said(DocumentBlock(inside))
     assert base64.b64decode(part["inlineData"]["data"]) == b"a\nb"

@@ -103,7 +103,7 @@ def test_a_blocked_prompt_is_an_empty_message(wire: Wire) -> None:
     assert message.metadata.stop_reason is StopReason.CONTENT_FILTER
 
 
-def test_a_refusal_is_said_as_text() -> None:
+def test_a_refusal_is_written_as_text() -> None:
     wire, lost = written(ended(StopReason.REFUSAL, RefusalBlock("No.")))
     assert wire["candidates"][0]["content"] == model(text("No."))
     assert wire["candidates"][0]["finishReason"] == "SAFETY"
@@ -157,7 +157,7 @@ def test_odd_counts_go_home(counts: Any) -> None:
     assert usage_of(**counts).estimated is False
 
 
-def test_counts_that_contradict_each_other_are_clamped_and_told() -> None:
+def test_counts_that_contradict_each_other_are_clamped_and_reported() -> None:
     wire = {**answer(text("Hi")), "usageMetadata": {**COUNTS, "cachedContentTokenCount": 12}}
     metadata = read_answer(wire).message.metadata
     assert metadata.usage is not None

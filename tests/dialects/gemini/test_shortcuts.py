@@ -103,12 +103,12 @@ def test_a_part_that_is_read_at_once(part: Any, model: bool) -> None:
 
 @given(st.lists(CALLS | TEXTS, max_size=2), st.sampled_from(["user", "model", "tool", None]))
 def test_a_content_that_is_read_at_once(parts: list[Any], role: Any) -> None:
-    told = []
+    collected = []
     for way in (messages._read_content, messages._read_any_content):
         read: list[il.Message] = []
         word = outcome(way, {"role": role, "parts": parts}, 1, "user", some_calls(False), read)
-        told.append((word, msgspec.json.encode(read)))
-    assert told[0] == told[1]
+        collected.append((word, msgspec.json.encode(read)))
+    assert collected[0] == collected[1]
 
 
 COUNTS = st.integers(-2, 5) | st.none() | st.just(3.0)
@@ -128,8 +128,8 @@ USAGES = st.fixed_dictionaries(
 @given(USAGES)
 def test_counts_that_are_read_at_once(wire: Any) -> None:
     def the_long_way() -> Any:
-        kept = Preserved()
-        return response.COUNTS._read(response.USAGE.usual(wire, kept), "gemini", kept)
+        preserved = Preserved()
+        return response.COUNTS._read(response.USAGE.usual(wire, preserved), "gemini", preserved)
 
     assert outcome(response.read_usage, wire) == outcome(the_long_way)
 

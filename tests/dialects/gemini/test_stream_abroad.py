@@ -59,8 +59,8 @@ def accepted(wires: list[Json]) -> bool:
 
 
 def answer(*content: il.Block, **metadata: Any) -> il.Response:
-    said = {"stop_reason": il.StopReason.END_TURN, **metadata}
-    return il.Response(il.Message.assistant(content, il.MessageMetadata(**said)))
+    fields = {"stop_reason": il.StopReason.END_TURN, **metadata}
+    return il.Response(il.Message.assistant(content, il.MessageMetadata(**fields)))
 
 
 def told(response: il.Response, *events: Event) -> tuple[list[Json], Report]:
@@ -109,7 +109,7 @@ def test_a_plain_answer_is_pieces_and_an_end() -> None:
 
 
 @pytest.mark.requirement("P28", "P31")
-def test_calls_that_are_told_in_turns_are_said_one_after_the_other() -> None:
+def test_calls_that_are_written_in_turns_are_written_one_after_the_other() -> None:
     wires, _ = told(
         answer(ONE, TWO, stop_reason=il.StopReason.TOOL_USE),
         ToolUseStart(0, "call_1", "add"),
@@ -178,8 +178,8 @@ def test_neighbours_stay_apart_each_with_its_own_signature(blocks: tuple[il.Bloc
     wires, _ = abroad(il.unfold(response))
     assert accepted(wires)
     goes_home(wires)
-    kept = tuple([block for block in blocks if not isinstance(block, il.RedactedThinkingBlock)])
-    assert fold(wires).message.content == kept
+    stored = tuple([block for block in blocks if not isinstance(block, il.RedactedThinkingBlock)])
+    assert fold(wires).message.content == stored
 
 
 def test_an_empty_piece_keeps_two_texts_apart() -> None:
@@ -212,7 +212,7 @@ def test_a_signature_follows_its_text_whenever_it_came(first: bool) -> None:
     ],
 )
 @pytest.mark.requirement("P29")
-def test_all_of_a_block_is_said_wherever_it_was_told(
+def test_all_of_a_block_is_written_wherever_it_was_told(
     first: il.Block, events: list[Event], last: il.Block
 ) -> None:
     wires, _ = told(answer(last), BlockStart(0, first), *events, BlockEnd(0, last))
@@ -220,7 +220,7 @@ def test_all_of_a_block_is_said_wherever_it_was_told(
 
 
 @pytest.mark.requirement("P29")
-def test_what_no_event_told_is_said_at_the_end() -> None:
+def test_what_no_event_told_is_written_at_the_end() -> None:
     other = il.Message.assistant("c", il.MessageMetadata(stop_reason=il.StopReason.MAX_TOKENS))
     blocks = (il.TextBlock("a"), il.TextBlock("b"), ONE)
     response = answer(*blocks, stop_reason=il.StopReason.TOOL_USE).replace(alternatives=(other,))
@@ -261,7 +261,7 @@ def test_a_text_that_says_nothing_is_no_block() -> None:
     ]
 
 
-def test_citations_are_said_at_the_end() -> None:
+def test_citations_are_written_at_the_end() -> None:
     cited = il.TextBlock("Grün", citations=(il.Citation(None, "https://a", "A", start=0, end=4),))
     later = il.TextBlock("Rot", citations=(il.Citation(None, "https://b", start=1, end=2),))
     response = answer(il.TextBlock(""), cited, ONE, later)
@@ -272,7 +272,7 @@ def test_citations_are_said_at_the_end() -> None:
     assert fold(wires).message.content == (cited, ONE, later)
 
 
-def test_a_refusal_is_said_as_text() -> None:
+def test_a_refusal_is_written_as_text() -> None:
     refusal = il.RefusalBlock("No.")
     wires, report = told(
         answer(refusal, stop_reason=il.StopReason.REFUSAL),

@@ -19,11 +19,11 @@ from tests.dialects.streaming import bare
 def test_calls_come_whole_each_with_an_index_of_its_own() -> None:
     wires = talk([call(args={"a": 1}, id="c1"), {"functionCall": {"name": "now"}}])
     events = bare(goes_home(wires))
-    told = [event for event in events if type(event).__name__.startswith("ToolUse")]
-    second = told[3]
+    emitted = [event for event in events if type(event).__name__.startswith("ToolUse")]
+    second = emitted[3]
     assert isinstance(second, ToolUseStart)
     assert second.id.startswith("il_")
-    assert told == [
+    assert emitted == [
         ToolUseStart(0, "c1", "weather"),
         ToolUseInputDelta(0, '{"a":1}'),
         ToolUseEnd(0, {"a": 1}),
@@ -48,8 +48,8 @@ def test_citations_stand_at_the_end_of_the_text_that_they_are_about() -> None:
         wire["candidates"][0]["groundingMetadata"] = {}
     wires[-1]["candidates"][0]["groundingMetadata"] = grounding
     events = goes_home(wires)
-    told = text("Grün, ja", thoughtSignature="c2ln")
-    same = whole(thought("Hm"), told, groundingMetadata=grounding)
+    result = text("Grün, ja", thoughtSignature="c2ln")
+    same = whole(thought("Hm"), result, groundingMetadata=grounding)
     assert il.fold(events) == same
     assert len(same.message.content[1].citations) == 2  # type: ignore[union-attr]
     ends = [event.block for event in events if isinstance(event, BlockEnd)]
@@ -115,8 +115,8 @@ def test_arguments_that_come_piece_by_piece_are_one_call() -> None:
     args = {"city": "New Delhi", "days": [{"n": 3}, {"at.night": False}], "none": None, "void": ""}
     signed = {**call("weather", args, id="c1"), "thoughtSignature": "c2ln"}
     assert response == whole(text("a"), signed, text("b"))
-    told = [event for event in bare(events) if type(event).__name__.startswith("ToolUse")]
-    assert [type(event) for event in told] == [ToolUseStart, ToolUseInputDelta, ToolUseEnd]
+    emitted = [event for event in bare(events) if type(event).__name__.startswith("ToolUse")]
+    assert [type(event) for event in emitted] == [ToolUseStart, ToolUseInputDelta, ToolUseEnd]
 
 
 def test_calls_in_pieces_end_where_the_next_begins_or_the_stream_does() -> None:

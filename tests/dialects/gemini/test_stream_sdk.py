@@ -71,14 +71,14 @@ def parts_written(response: il.Response) -> list[Json]:
 
 
 def answer(*content: il.Block, **metadata: Any) -> il.Response:
-    said = {
+    fields = {
         "response_model": "gpt-5",
         "response_id": "resp_1",
         "stop_reason": il.StopReason.END_TURN,
         "usage": il.Usage(10, 7, 2, reasoning_tokens=3),
         **metadata,
     }
-    return il.Response(il.Message.assistant(content, il.MessageMetadata(**said)))
+    return il.Response(il.Message.assistant(content, il.MessageMetadata(**fields)))
 
 
 CALLS = (

@@ -89,13 +89,19 @@ def frame(kind: str, **more: Any) -> Frame:
 
 
 def begun(**more: Any) -> Frame:
-    told = {"id": "v1_a", "status": "in_progress", "object": "interaction", "model": "m", **more}
-    return frame("interaction.start", interaction=told)
+    collected = {
+        "id": "v1_a",
+        "status": "in_progress",
+        "object": "interaction",
+        "model": "m",
+        **more,
+    }
+    return frame("interaction.start", interaction=collected)
 
 
 def ended(status: str = "completed", **more: Any) -> Frame:
-    told = {"id": "v1_a", "status": status, "role": "model", "usage": USAGE, **more}
-    return frame("interaction.complete", interaction=told)
+    collected = {"id": "v1_a", "status": status, "role": "model", "usage": USAGE, **more}
+    return frame("interaction.complete", interaction=collected)
 
 
 def content(index: int, kind: str, *deltas: Wire, **start: Any) -> list[Frame]:

@@ -21,13 +21,19 @@ def frame(wire: Any) -> Frame:
 
 
 def created(**more: Any) -> Wire:
-    told = {"id": "v1_a", "status": "in_progress", "object": "interaction", "model": "m", **more}
-    return {"event_type": "interaction.created", "interaction": told}
+    collected = {
+        "id": "v1_a",
+        "status": "in_progress",
+        "object": "interaction",
+        "model": "m",
+        **more,
+    }
+    return {"event_type": "interaction.created", "interaction": collected}
 
 
 def completed(status: str = "completed", **more: Any) -> Wire:
-    told = {"id": "v1_a", "status": status, "model": "m", "usage": USAGE, **more}
-    return {"event_type": "interaction.completed", "interaction": told}
+    collected = {"id": "v1_a", "status": status, "model": "m", "usage": USAGE, **more}
+    return {"event_type": "interaction.completed", "interaction": collected}
 
 
 def start(index: int, kind: str, **more: Any) -> Wire:
@@ -43,21 +49,21 @@ def stop(index: int, **more: Any) -> Wire:
 
 
 def words(index: int, *pieces: str) -> list[Wire]:
-    told = [delta(index, "text", text=piece) for piece in pieces]
-    return [start(index, "model_output"), *told, stop(index)]
+    collected = [delta(index, "text", text=piece) for piece in pieces]
+    return [start(index, "model_output"), *collected, stop(index)]
 
 
 def thoughts(index: int, *pieces: str, signature: str | None = "c2ln") -> list[Wire]:
     content = [{"type": "text", "text": piece} for piece in pieces]
-    told = [delta(index, "thought_summary", content=each) for each in content]
+    collected = [delta(index, "thought_summary", content=each) for each in content]
     signed = [] if signature is None else [delta(index, "thought_signature", signature=signature)]
-    return [start(index, "thought"), *told, *signed, stop(index)]
+    return [start(index, "thought"), *collected, *signed, stop(index)]
 
 
 def called(index: int, *pieces: str) -> list[Wire]:
-    told = [delta(index, "arguments_delta", arguments=piece) for piece in pieces]
+    collected = [delta(index, "arguments_delta", arguments=piece) for piece in pieces]
     call = {"id": f"fc_{index}", "name": "add", "arguments": {}}
-    return [start(index, "function_call", **call), *told, stop(index)]
+    return [start(index, "function_call", **call), *collected, stop(index)]
 
 
 def talk(*steps: list[Wire], status: str = "completed") -> list[Any]:

@@ -115,14 +115,14 @@ def test_results_may_stand_among_what_a_user_says() -> None:
 
 
 @pytest.mark.parametrize("given", ["Hi", text("Hi"), [text("Hi")]])
-def test_a_conversation_that_grows_is_told_in_steps(given: Any) -> None:
+def test_a_conversation_that_grows_is_written_in_steps(given: Any) -> None:
     request = read({"model": "m", "input": given})
     longer = request.replace(messages=(*request.messages, il.Message.assistant("Yes.")))
     wire = DIALECT.write_request(longer).wire["input"]
     assert wire == [user(text("Hi")), output(text("Yes."))]
 
 
-def test_what_has_no_place_is_told() -> None:
+def test_what_has_no_place_is_reported() -> None:
     message = il.Message.assistant(
         [il.TextBlock("a", "sig"), il.RedactedThinkingBlock("x"), il.RefusalBlock("No.")]
     )
@@ -139,7 +139,7 @@ def test_what_has_no_place_is_told() -> None:
     }
 
 
-def test_a_document_that_is_text_is_said_as_text() -> None:
+def test_a_document_that_is_text_is_written_as_text() -> None:
     page = il.DocumentBlock(il.Source("text", "Eight legs."))
     sound = il.DocumentBlock(il.Source("base64", "AAAA"), "audio/wav")
     written = DIALECT.write_request(il.Request((il.Message.user([page, sound]),), "m"))

@@ -101,7 +101,7 @@ def test_a_stream_goes_home_byte_for_byte(name: str) -> None:
 
 
 def test_a_stream_folds_to_the_whole_answer() -> None:
-    told = il.fold(streaming.events_of(DIALECT, STREAMS["all kinds"], lambda each: each))
+    folded = il.fold(streaming.events_of(DIALECT, STREAMS["all kinds"], lambda each: each))
     cited = older.CITED
     signed = wires.thought(text("Hm. So."), signature="c2ln")
     whole = outputs(
@@ -109,8 +109,8 @@ def test_a_stream_folds_to_the_whole_answer() -> None:
         status="requires_action",
         usage=wires.USAGE,
     )
-    assert told == read_answer(whole)
-    assert DIALECT.write_response(told).wire["outputs"] == whole["outputs"]
+    assert folded == read_answer(whole)
+    assert DIALECT.write_response(folded).wire["outputs"] == whole["outputs"]
 
 
 def test_a_stream_that_is_cut_is_an_error_with_what_came() -> None:

@@ -55,10 +55,10 @@ STARTS = [
 
 @given(DELTAS, st.sampled_from(["step.delta", None, "odd"]))
 def test_a_piece_that_is_read_at_once(wire: Any, event: str | None) -> None:
-    told = []
+    collected = []
     for way in ("feed", "_feed"):
         reader = StreamReader()
         for each in STARTS:
             reader.feed(Frame(each["event_type"], json.dumps(each)))
-        told.append(outcome(getattr(reader, way), Frame(event, json.dumps(wire))))
-    assert told[0] == told[1]
+        collected.append(outcome(getattr(reader, way), Frame(event, json.dumps(wire))))
+    assert collected[0] == collected[1]

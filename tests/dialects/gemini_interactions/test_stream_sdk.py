@@ -74,8 +74,8 @@ def test_the_sdk_hears_the_stream_that_we_fold(name: str) -> None:
     whole = DIALECT.write_response(response).wire
     assert (last.id, last.status) == (whole["id"], whole["status"])
     assert last.usage.total_tokens == whole["usage"]["total_tokens"] == 17
-    said = [event.model_dump(mode="json", exclude_none=True) for event in events]
-    again = il.fold(streaming.events_of(DIALECT, said, _frame))
+    items = [event.model_dump(mode="json", exclude_none=True) for event in events]
+    again = il.fold(streaming.events_of(DIALECT, items, _frame))
     assert again.message.content == response.message.content
 
 
@@ -88,8 +88,8 @@ def _frame(wire: Any) -> il.Frame:
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_whole_answer_is_one_to_the_sdk(name: str) -> None:
     wire = DIALECT.write_response(answer(name)).wire
-    told = Interaction.model_validate(wire)
-    kinds = [type(step).__name__ for step in told.steps or ()]
+    result = Interaction.model_validate(wire)
+    kinds = [type(step).__name__ for step in result.steps or ()]
     assert not [kind for kind in kinds if kind.startswith("Unknown")]
-    again = DIALECT.read_response(told.model_dump(mode="json", exclude_none=True))
+    again = DIALECT.read_response(result.model_dump(mode="json", exclude_none=True))
     assert again.message.content == answer(name).message.content

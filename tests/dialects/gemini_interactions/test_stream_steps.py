@@ -53,7 +53,7 @@ def test_arguments_that_are_no_json_are_kept_and_noted() -> None:
     ]
 
 
-def test_an_answer_of_others_is_told_in_steps() -> None:
+def test_an_answer_of_others_is_written_in_steps() -> None:
     content = (
         il.ThinkingBlock("Hm.", "c2ln"),
         il.TextBlock("Grüße", citations=(il.Citation(url="https://x", start=0, end=3),)),

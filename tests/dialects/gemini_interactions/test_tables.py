@@ -35,7 +35,7 @@ def test_a_changed_reason_is_another_status() -> None:
         ] * near
 
 
-def test_an_error_of_others_is_said_with_a_code() -> None:
+def test_an_error_of_others_is_written_with_a_code() -> None:
     error = il.ProviderError(il.ErrorKind.RATE_LIMIT, "slow down", "rate_limit_error", 429)
     written = DIALECT.write_response(il.Response(il.Message.assistant([]), error=error))
     assert written.wire == {"error": {"code": "resource_exhausted", "message": "slow down"}}

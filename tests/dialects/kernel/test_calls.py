@@ -43,10 +43,10 @@ def test_arguments_that_are_too_deep_or_no_json_are_refused_alike() -> None:
 
 @given(TEXTS | OBJECTS.map(arguments.to_text))
 def test_arguments_that_are_read_at_once(text: str) -> None:
-    input, kept, mode = read_arguments(text)
+    input, stored, mode = read_arguments(text)
     found = arguments.recover(text)
     assert (input, mode) == (found.input, found.mode)
-    assert kept == (None if mode == "strict" and arguments.to_text(input) == text else text)
+    assert stored == (None if mode == "strict" and arguments.to_text(input) == text else text)
 
 
 @given(TEXTS, OBJECTS)

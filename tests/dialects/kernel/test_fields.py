@@ -183,8 +183,8 @@ def _read_pair(given: Any) -> Any:
 
 
 def _write_pair(value: Any, _: Any) -> Any:
-    said = {"mode": value.mode or "on"}
-    return {**said, "note": value.note} if value.note and value.note != "odd" else said
+    fields = {"mode": value.mode or "on"}
+    return {**fields, "note": value.note} if value.note and value.note != "odd" else fields
 
 
 class Pair(msgspec.Struct):
@@ -207,17 +207,17 @@ PAIR = Table(Pair, together(("mode", "note"), ("mode", "note"), _read_pair, _wri
     ],
 )
 def test_keys_that_hang_together_come_home_each_in_its_way(wire: Any, content: Any) -> None:
-    kept = Preserved()
-    value = Pair(**PAIR.read(wire, kept))
+    preserved = Preserved()
+    value = Pair(**PAIR.read(wire, preserved))
     out: dict[str, Any] = {}
-    mine = raw_of(NAME, kept.raw(NAME))
-    PAIR.write(value, out, mine, LossRecorder(NAME, None, Report(NAME)))
-    assert kept.rest == content
-    assert restore(out, mine) == wire
+    own = raw_of(NAME, preserved.raw(NAME))
+    PAIR.write(value, out, own, LossRecorder(NAME, None, Report(NAME)))
+    assert preserved.rest == content
+    assert restore(out, own) == wire
 
 
 def test_a_key_that_only_writing_gives_is_left_out_until_it_says_something() -> None:
-    kept = Preserved()
+    preserved = Preserved()
     table = Table(
         Pair,
         together(
@@ -227,12 +227,12 @@ def test_a_key_that_only_writing_gives_is_left_out_until_it_says_something() -> 
             _write_pair,
         ),
     )
-    value = Pair(**table.read({"note": "a"}, kept))
-    mine = raw_of(NAME, kept.raw(NAME))
+    value = Pair(**table.read({"note": "a"}, preserved))
+    own = raw_of(NAME, preserved.raw(NAME))
     quiet = LossRecorder(NAME, None, Report(NAME))
     for mode, wanted in (("on", {"note": "a"}), ("off", {"mode": "off", "note": "a"})):
         out: dict[str, Any] = {}
-        table.write(Pair(mode, value.note), out, mine, quiet)
+        table.write(Pair(mode, value.note), out, own, quiet)
         assert out == wanted
 
 
@@ -254,8 +254,8 @@ LENIENT = Table(Small, plain("count", "count", int, lenient=True), blank=True)
     ],
 )
 def test_a_lenient_field_and_a_blank_table_refuse_nothing(wire: Any, count: Any, mine: Any) -> None:
-    kept = Preserved()
-    small = Small(**LENIENT.read(wire, kept), raw=kept.raw(NAME))
+    preserved = Preserved()
+    small = Small(**LENIENT.read(wire, preserved), raw=preserved.raw(NAME))
     assert (small.count, raw_of(NAME, small.raw) or None) == (count, mine)
     out: dict[str, Any] = {}
     LENIENT.write(small, out, raw_of(NAME, small.raw), LossRecorder(NAME, None, Report(NAME)))
@@ -293,15 +293,15 @@ _RUN = Table(
 
 
 def _read_run(wire: Any) -> _Run:
-    kept = Preserved()
-    return _Run(**_RUN.read(wire, kept), raw=kept.raw("toy"))
+    preserved = Preserved()
+    return _Run(**_RUN.read(wire, preserved), raw=preserved.raw("toy"))
 
 
 def _write_run(run: _Run) -> Any:
     out: dict[str, Any] = {}
-    mine = raw_of("toy", run.raw)
-    _RUN.write(run, out, mine, QUIET)
-    return restore(out, mine)
+    own = raw_of("toy", run.raw)
+    _RUN.write(run, out, own, QUIET)
+    return restore(out, own)
 
 
 @pytest.mark.parametrize(
@@ -328,14 +328,14 @@ def test_a_word_that_says_more_is_content_until_the_field_says_otherwise() -> No
         run = _read_run({"runResult": {"outCome": word, "id": "r1"}})
         assert (run.failed, run.raw["toy"]["runResult"]) == (failed, {"outCome": word})
         run.failed = not failed
-        said = {"outCome": "OK" if failed else "FAILED"}
-        assert _write_run(run) == {"runResult": {"id": "r1", **said}}
+        fields = {"outCome": "OK" if failed else "FAILED"}
+        assert _write_run(run) == {"runResult": {"id": "r1", **fields}}
 
 
 def test_an_empty_object_inside_goes_home_though_its_keys_are_filled() -> None:
     table = Table(Small, inside("of", plain("count", "count", int, fill=lambda _: 0)))
-    kept = Preserved()
-    small = Small(**table.read({"of": {}}, kept), raw=kept.raw(NAME))
+    preserved = Preserved()
+    small = Small(**table.read({"of": {}}, preserved), raw=preserved.raw(NAME))
     out: dict[str, Any] = {}
     table.write(small, out, raw_of(NAME, small.raw), LossRecorder(NAME, None, Report(NAME)))
     assert restore(out, raw_of(NAME, small.raw)) == {"of": {}}
@@ -346,10 +346,10 @@ def test_what_hangs_together_is_kept_in_the_order_of_its_keys() -> None:
     group = together(
         keys, ("count",), lambda given: {"count": 1}, lambda value, _: dict.fromkeys(keys[4:], 1)
     )
-    kept = Preserved()
-    Table(Small, group).read(dict.fromkeys(keys[:4]), kept)
-    assert list(kept.spelling["spelled"]) == list("abcd")
-    assert kept.spelling["absent"] == list("efgh")
+    preserved = Preserved()
+    Table(Small, group).read(dict.fromkeys(keys[:4]), preserved)
+    assert list(preserved.spelling["spelled"]) == list("abcd")
+    assert preserved.spelling["absent"] == list("efgh")
 
 
 class Named(msgspec.Struct):
@@ -378,13 +378,13 @@ def test_what_a_value_cannot_be_without_is_missed_with_its_place(wire: Any) -> N
 def test_other_names_are_kept_in_the_order_of_the_wire() -> None:
     table = Table(None, beside=("aA", "bB", "cC", "dD"), also_named=snake_case)
     wire = {"d_d": 1, "x": 2, "b_b": 3, "aA": 4, "a_a": 5}
-    kept = Preserved()
-    assert list(table.usual(wire, kept).items()) == [
+    preserved = Preserved()
+    assert list(table.usual(wire, preserved).items()) == [
         *(("dD", 1), ("x", 2), ("bB", 3), ("aA", 4), ("a_a", 5))
     ]
-    assert list(kept.spelling["named"].items()) == [("dD", "d_d"), ("bB", "b_b")]
-    assert table.usual({"aA": 4, "a_a": 5}, kept := Preserved()) == {"aA": 4, "a_a": 5}
-    assert kept.spelling == {}
+    assert list(preserved.spelling["named"].items()) == [("dD", "d_d"), ("bB", "b_b")]
+    assert table.usual({"aA": 4, "a_a": 5}, preserved := Preserved()) == {"aA": 4, "a_a": 5}
+    assert preserved.spelling == {}
 
 
 class Tier(msgspec.Struct):
@@ -398,11 +398,11 @@ def test_a_word_of_others_is_written_only_if_it_is_known(words: Any, said: Any) 
     table.write(Tier("a"), out, {}, LossRecorder(NAME, None, report))
     assert (out, len(report.entries)) == (said, 0 if said else 1)
     for word in ("a", "odd"):
-        kept = Preserved()
-        assert table.read({"tier": word}, kept) == {"tier": word}
+        preserved = Preserved()
+        assert table.read({"tier": word}, preserved) == {"tier": word}
         home: dict[str, Any] = {}
         table.write(
-            Tier(word), home, raw_of(NAME, kept.raw(NAME)), LossRecorder(NAME, None, report)
+            Tier(word), home, raw_of(NAME, preserved.raw(NAME)), LossRecorder(NAME, None, report)
         )
         assert home == {"tier": word}
     assert len(report.entries) == (0 if said else 1)
@@ -462,8 +462,8 @@ def test_an_edit_deep_inside_is_written_where_it_belongs() -> None:
     recorder = LossRecorder(NAME, None, Report(NAME))
     value = DEEP.read_value(Deep, {"outer_box": {"innerBox": {"sum": 3, "more": 1}}}, NAME)
     edited = msgspec.structs.replace(value, count=6, word="b")
-    told = {"outer_box": {"innerBox": {"sum": 7, "more": 1}, "word": "b"}}
-    assert DEEP.write_value(edited, recorder) == told
+    collected = {"outer_box": {"innerBox": {"sum": 7, "more": 1}, "word": "b"}}
+    assert DEEP.write_value(edited, recorder) == collected
     assert DEEP.write_value(Deep(count=1), recorder) == {"outerBox": {"innerBox": {"count": 1}}}
     with pytest.raises(ShapeError) as error:
         DEEP.read_value(Deep, {"outerBox": {"innerBox": {"count": "x"}}}, NAME)

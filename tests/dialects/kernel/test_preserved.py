@@ -12,28 +12,28 @@ from interlingua.model.losses import Report
 
 
 def test_an_empty_value_of_a_known_key_is_spelling_and_one_of_an_unknown_key_content() -> None:
-    kept = Preserved()
-    kept.add_others({"a": 1, "b": [], "c": [], "d": None}, {"a"}, ("b",))
-    assert kept.rest == {"c": []}
-    assert kept.spelling == {"spelled": {"b": [], "d": None}}
+    preserved = Preserved()
+    preserved.add_others({"a": 1, "b": [], "c": [], "d": None}, {"a"}, ("b",))
+    assert preserved.rest == {"c": []}
+    assert preserved.spelling == {"spelled": {"b": [], "d": None}}
 
 
 def test_what_is_kept_of_an_object_inside_completes_it() -> None:
     wire = {"file": {"data": "x", "more": 1, "name": None}}
-    kept = Preserved()
-    kept.add_inside(wire, "file", ("data",))
-    assert restore({"file": {"data": "y"}}, raw_of("n", kept.raw("n"))) == {
+    preserved = Preserved()
+    preserved.add_inside(wire, "file", ("data",))
+    assert restore({"file": {"data": "y"}}, raw_of("n", preserved.raw("n"))) == {
         "file": {"data": "y", "more": 1, "name": None}
     }
 
 
 def test_a_key_is_filled_unless_the_wire_did_without_or_had_something_else() -> None:
-    kept = Preserved()
-    kept.add_others({"a": 1, "b": None}, ())
-    kept.mark_any_absent({"a": 1, "b": None}, ("a", "b", "c"))
-    mine = raw_of("n", kept.raw("n"))
+    preserved = Preserved()
+    preserved.add_others({"a": 1, "b": None}, ())
+    preserved.mark_any_absent({"a": 1, "b": None}, ("a", "b", "c"))
+    own = raw_of("n", preserved.raw("n"))
     fillers = {"a": 0, "b": 0, "c": 0, "d": 0, "e": 0}
-    assert restore(fill({"e": 5}, mine, fillers), mine) == {"a": 1, "b": None, "d": 0, "e": 5}
+    assert restore(fill({"e": 5}, own, fillers), own) == {"a": 1, "b": None, "d": 0, "e": 5}
 
 
 def test_a_value_that_may_be_missing_has_its_type_or_a_place_in_an_error() -> None:

@@ -97,14 +97,14 @@ CHANGEABLE = [number for number, event in enumerate(events()) if _edited(event) 
 def test_an_event_that_was_changed_is_told_and_what_came_before_it_is_as_it_was(
     number: int,
 ) -> None:
-    told = events()
-    told[number] = _edited(told[number])
-    frames = written(told)
-    frame = told[number].frame
+    emitted = events()
+    emitted[number] = _edited(emitted[number])
+    frames = written(emitted)
+    frame = emitted[number].frame
     assert frame is not None
     assert frames[: frame.number] == FRAMES[: frame.number]
     before, after = folded(FRAMES).message, folded(frames).message
-    match told[number]:
+    match emitted[number]:
         case TextDelta():
             assert len(after.text) == len(before.text) + 1
             assert after.text.replace("!", "") == before.text
@@ -119,44 +119,44 @@ def test_an_event_that_was_changed_is_told_and_what_came_before_it_is_as_it_was(
 
 
 def test_a_text_that_becomes_shorter_is_not_filled_up_at_its_end() -> None:
-    told = [e.replace(text="H") if isinstance(e, TextDelta) else e for e in events()]
-    assert folded(written(told)).message.text == "HH"
+    emitted = [e.replace(text="H") if isinstance(e, TextDelta) else e for e in events()]
+    assert folded(written(emitted)).message.text == "HH"
 
 
 def test_a_frame_of_which_an_event_is_missing_is_said_anew() -> None:
-    told = [e for e in events() if not isinstance(e, UsageUpdate)]
-    frames = written(told)
+    emitted = [e for e in events() if not isinstance(e, UsageUpdate)]
+    frames = written(emitted)
     assert frames[:4] == FRAMES[:4]
     assert frames[4] != FRAMES[4]
     assert folded(frames).message.text == "Hello"
 
 
 def test_a_stream_of_which_a_frame_is_missing_is_said_anew_from_there() -> None:
-    told = [e for e in events() if e.frame is None or e.frame.number != 1]
-    frames = written(told)
+    emitted = [e for e in events() if e.frame is None or e.frame.number != 1]
+    frames = written(emitted)
     assert frames[0] == FRAMES[0]
     assert not set(frames) & set(FRAMES[1:])
     assert folded(frames).message.text == "lo"
 
 
 def test_a_frame_that_says_nothing_may_be_left_out() -> None:
-    told = [e for e in events() if not isinstance(e, Other)]
-    assert written(told) == [*FRAMES[:2], *FRAMES[3:]]
+    emitted = [e for e in events() if not isinstance(e, Other)]
+    assert written(emitted) == [*FRAMES[:2], *FRAMES[3:]]
 
 
 def test_an_event_that_is_put_in_is_said() -> None:
-    told = events()
-    place = next(number for number, event in enumerate(told) if isinstance(event, TextDelta))
-    told.insert(place + 1, told[place].replace(text="p, hel", frame=None))
-    assert folded(written(told)).message.text == "Help, hello"
+    emitted = events()
+    place = next(number for number, event in enumerate(emitted) if isinstance(event, TextDelta))
+    emitted.insert(place + 1, emitted[place].replace(text="p, hel", frame=None))
+    assert folded(written(emitted)).message.text == "Help, hello"
 
 
 def test_what_is_lost_is_reported_only_where_the_stream_was_changed() -> None:
     lines = [LINES[1], LINES[0], LINES[3], LINES[4]]  # thinking between two texts
-    told = events_of(DIALECT, [Frame(None, line) for line in lines], Frame)
-    assert frames_of(DIALECT, told)[1].entries == []
-    told[0] = _edited(told[0])
-    assert [loss.kind for loss in frames_of(DIALECT, told)[1].entries] == ["approximated"]
+    emitted = events_of(DIALECT, [Frame(None, line) for line in lines], Frame)
+    assert frames_of(DIALECT, emitted)[1].entries == []
+    emitted[0] = _edited(emitted[0])
+    assert [loss.kind for loss in frames_of(DIALECT, emitted)[1].entries] == ["approximated"]
 
 
 class _Numbering:
@@ -184,10 +184,12 @@ class _Numbering:
 def test_who_numbers_frames_is_told_how_many_went_home() -> None:
     way, report = _Numbering(), Report("ollama")
     home = Home("ollama", way, way.steps, report, report)
-    told = events()
-    (place,) = [number for number, event in enumerate(told) if getattr(event, "text", "") == "lo"]
-    told[place] = _edited(told[place])
-    frames = [frame for event in told for frame in home.steps[type(event)](event)]
+    emitted = events()
+    (place,) = [
+        number for number, event in enumerate(emitted) if getattr(event, "text", "") == "lo"
+    ]
+    emitted[place] = _edited(emitted[place])
+    frames = [frame for event in emitted for frame in home.steps[type(event)](event)]
     assert frames[:3] == FRAMES[:3]
     assert [frame.data for frame in frames[3:5]] == ["104", "105"]
 
@@ -230,10 +232,10 @@ def test_the_marks_of_before_are_no_frames_and_the_stream_is_said_anew() -> None
 
 def test_several_messages_and_silence_between_them_go_home() -> None:
     frames = [*FRAMES, *FRAMES[1:]]
-    told = events_of(DIALECT, frames, Frame)
-    assert written(told) == frames
-    assert sum(isinstance(event, MessageComplete) for event in told) == 2
-    assert sum(isinstance(event, Other) for event in told) == 2
+    emitted = events_of(DIALECT, frames, Frame)
+    assert written(emitted) == frames
+    assert sum(isinstance(event, MessageComplete) for event in emitted) == 2
+    assert sum(isinstance(event, Other) for event in emitted) == 2
 
 
 class _Waiting:
@@ -245,9 +247,9 @@ class _Waiting:
         self.waits = False
 
     def feed(self, frame: Frame) -> list[Event]:
-        told: list[Event] = self._reader.feed(frame) if frame.data[0] == "{" else []
-        self.waits = any(isinstance(event, MessageComplete) for event in told)
-        return told
+        emitted: list[Event] = self._reader.feed(frame) if frame.data[0] == "{" else []
+        self.waits = any(isinstance(event, MessageComplete) for event in emitted)
+        return emitted
 
     def close(self) -> list[Event]:
         closed: list[Event] = self._reader.close()
@@ -257,12 +259,12 @@ class _Waiting:
 def test_the_end_of_a_message_waits_for_what_a_host_sends_after_it() -> None:
     reader = MarkedReader("ollama", _Waiting())
     frames = [*FRAMES, Frame(None, "[DONE]"), *FRAMES, Frame(None, "[DONE]")]
-    told = [event for frame in frames for event in reader.feed(frame)]
-    ends = [event for event in told if isinstance(event, MessageComplete)]
+    emitted = [event for frame in frames for event in reader.feed(frame)]
+    ends = [event for event in emitted if isinstance(event, MessageComplete)]
     assert len(ends) == 1
-    told += reader.close()
-    assert isinstance(told[-1], MessageComplete)
-    assert written(told) == frames
+    emitted += reader.close()
+    assert isinstance(emitted[-1], MessageComplete)
+    assert written(emitted) == frames
 
 
 @pytest.mark.parametrize(
@@ -274,18 +276,18 @@ def test_the_end_of_a_message_waits_for_what_a_host_sends_after_it() -> None:
     ],
 )
 def test_a_piece_of_which_anything_was_changed_is_said_anew(changed: Any) -> None:
-    told = events()
-    place = [number for number, event in enumerate(told) if isinstance(event, TextDelta)][1]
-    told[place] = changed(told[place])
-    for kept in (told, _decode(msgspec.json.encode(told))):
-        assert FRAMES[3] not in written(kept)
+    emitted = events()
+    place = [number for number, event in enumerate(emitted) if isinstance(event, TextDelta)][1]
+    emitted[place] = changed(emitted[place])
+    for stored in (emitted, _decode(msgspec.json.encode(emitted))):
+        assert FRAMES[3] not in written(stored)
 
 
 def test_many_pieces_that_went_home_are_told_to_who_takes_over() -> None:
     pieces = [Frame(None, _line(role="assistant", content=f"{number} ")) for number in range(3000)]
-    told = events_of(DIALECT, [*pieces, FRAMES[4]], Frame)
-    told[-3] = told[-3].replace(stop_reason=il.StopReason.MAX_TOKENS)
-    frames = written(told)
+    emitted = events_of(DIALECT, [*pieces, FRAMES[4]], Frame)
+    emitted[-3] = emitted[-3].replace(stop_reason=il.StopReason.MAX_TOKENS)
+    frames = written(emitted)
     assert frames[: len(pieces)] == pieces
     assert folded(frames).message.text == "".join(f"{number} " for number in range(3000))
     assert folded(frames).message.metadata.stop_reason is il.StopReason.MAX_TOKENS
@@ -307,14 +309,14 @@ TOLD = events_of(DIALECT, PIECES, Frame)
 def test_the_short_form_of_a_mark_says_what_the_long_one_says(
     changed: int | None, left_out: int | None
 ) -> None:
-    told = list(TOLD)
+    result = list(TOLD)
     if changed is not None:
-        told[changed] = _edited(told[changed]) or told[changed]
+        result[changed] = _edited(result[changed]) or result[changed]
     if left_out is not None:
-        del told[left_out]
-    assert frames_of(DIALECT, told) == frames_of(DIALECT, [_in_full(event) for event in told])
+        del result[left_out]
+    assert frames_of(DIALECT, result) == frames_of(DIALECT, [_in_full(event) for event in result])
 
 
 def test_a_piece_that_is_all_of_the_next_frame_has_the_short_form() -> None:
-    kept = [event.frame.rest["ollama"] for event in TOLD if is_marked(event.frame, "ollama")]  # type: ignore[union-attr, index]  # it is marked
-    assert ["piece" in each for each in kept] == [False, False, True, True, True, True, False]
+    remaining = [event.frame.rest["ollama"] for event in TOLD if is_marked(event.frame, "ollama")]  # type: ignore[union-attr, index]  # it is marked
+    assert ["piece" in each for each in remaining] == [False, False, True, True, True, True, False]

@@ -48,10 +48,10 @@ def test_a_frame_that_fits_is_the_same_json_with_another_text(
     for data in others:
         found = pattern.find(data)
         if found is not None:
-            told = json.loads(data)
-            assert set(told["delta"].values()) == {found}
+            parsed = json.loads(data)
+            assert set(parsed["delta"].values()) == {found}
             same = {**wire, "delta": dict.fromkeys(wire["delta"], found)}
-            assert told == (same if pad is None else {**same, "pad": told["pad"]})
+            assert parsed == (same if pad is None else {**same, "pad": parsed["pad"]})
 
 
 @pytest.mark.parametrize("pad", [None, "xyz"])

@@ -37,10 +37,10 @@ def test_neighbours_of_one_role_are_joined_unless_they_stood_apart() -> None:
     turns.join("user", [{"text": "c"}], apart=True)
     turns.close("d")
     turns.join("user", [{"text": "e"}])
-    said = [
+    items = [
         turn if turn == "d" else [part["text"] for part in turn["content"]] for turn in turns.turns
     ]
-    assert said == [["a", "b"], ["c"], "d", ["e"]]
+    assert items == [["a", "b"], ["c"], "d", ["e"]]
 
 
 def test_instructions_that_stood_among_the_turns_do_not_lead() -> None:
@@ -49,7 +49,7 @@ def test_instructions_that_stood_among_the_turns_do_not_lead() -> None:
     assert leading((first, second, Message(Role.USER, (TEXT,))), "toy") == 1
 
 
-def test_a_result_of_the_user_and_a_text_of_a_tool_are_told() -> None:
+def test_a_result_of_the_user_and_a_text_of_a_tool_are_reported() -> None:
     recorder, report = recorded()
     report_speaker(Message(Role.USER, (TEXT, RESULT)), recorder)
     report_speaker(Message(Role.TOOL, (RESULT, TEXT)), recorder)

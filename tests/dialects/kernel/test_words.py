@@ -48,11 +48,11 @@ def problems(source: str, target: str, streamed: bool) -> list[str]:
         for calls in (False, True):
             if streamed:
                 done = il.stream_convert(STREAM[source](word, calls), source, target)
-                said, report = word_streamed(target, b"".join(done)), done.report
+                content, report = word_streamed(target, b"".join(done)), done.report
             else:
                 whole = il.convert(WHOLE[source](word, calls), source, target, "response")
-                said, report = word_in(target, whole.wire), whole.report
-            found.append(judge(source, word, calls, target, said, report))
+                content, report = word_in(target, whole.wire), whole.report
+            found.append(judge(source, word, calls, target, content, report))
     return [each for each in found if each]
 
 
@@ -78,9 +78,9 @@ def test_a_word_of_chat_is_chats_whoever_signed_the_thinking(word: str, format: 
     assert chat.write_response(chat.read_response(wire)).wire == wire
     for target in WORDS:
         done = il.convert(wire, "openai-chat", target, "response")
-        said = word_in(target, done.wire)
+        content = word_in(target, done.wire)
         if target != "openai-chat":
-            assert not judge("openai-chat", word, True, target, said, done.report)
+            assert not judge("openai-chat", word, True, target, content, done.report)
 
 
 COHERE_V1 = {
@@ -111,10 +111,10 @@ def test_a_word_of_coheres_first_chat_means_the_same_or_is_reported(word: str, t
     streamed = il.stream_convert(chunks, "cohere", target)
     found = [(word_in(target, whole.wire), whole.report)]
     found.append((word_streamed(target, b"".join(streamed)), streamed.report))
-    for said, report in found:
-        assert said in vocabulary(target)
+    for content, report in found:
+        assert content in vocabulary(target)
         is_reported = any(loss.path.endswith("metadata.stop_reason") for loss in report.entries)
-        assert is_reported == (meaning(target, said, calls=False) != COHERE_V1[word])
+        assert is_reported == (meaning(target, content, calls=False) != COHERE_V1[word])
 
 
 NO_ANSWER = {

@@ -13,10 +13,10 @@ from tests.dialects.ollama.wires import losses
 
 
 def written(response: Response) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    said = DIALECT.write_response(response)
+    content = DIALECT.write_response(response)
     if response.error is None:
-        assert judge.response_problems(said.wire) == []
-    return said.wire, losses(said.report)
+        assert judge.response_problems(content.wire) == []
+    return content.wire, losses(content.report)
 
 
 def made(content: Any = "Hello", **metadata: Any) -> Response:

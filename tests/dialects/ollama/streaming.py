@@ -60,10 +60,10 @@ def ended(word: str | None = "stop", **more: Any) -> Json:
 
 def talk(*lines: Json | list[Json], **more: Any) -> list[Json]:
     """A whole stream of these lines."""
-    told: list[Json] = []
+    collected: list[Json] = []
     for each in lines:
-        told += each if isinstance(each, list) else [each]
-    return [*told, ended(**more)]
+        collected += each if isinstance(each, list) else [each]
+    return [*collected, ended(**more)]
 
 
 def frame(wire: Any) -> Frame:

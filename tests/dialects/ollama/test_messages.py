@@ -56,7 +56,7 @@ def test_calls_of_every_spelling_go_home(function: dict[str, Any]) -> None:
     read(body(assistant(tool_calls=[{"type": "function", "function": function}])))
 
 
-def test_arguments_that_came_as_broken_text_are_recovered_and_said_so() -> None:
+def test_arguments_in_broken_json_are_recovered_and_reported() -> None:
     broken = {"id": "c", "function": {"name": "f", "arguments": '{"a": 1'}}
     message = read(body(assistant(tool_calls=[broken]))).messages[0]
     assert calls_of(message)[0].input == {"a": 1}

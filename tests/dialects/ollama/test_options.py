@@ -18,9 +18,9 @@ def written(**fields: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
 
 
 def test_sampling_settings_are_options() -> None:
-    given = {"num_predict": 5, "temperature": 0, "top_k": 40, "min_p": 0.1, "repeat_penalty": 1.1}
-    given |= {"top_p": 0.5, "seed": 7, "presence_penalty": 1, "frequency_penalty": 0.5}
-    options = read(body(options={**given, "stop": ["END"]})).options
+    fields = {"num_predict": 5, "temperature": 0, "top_k": 40, "min_p": 0.1, "repeat_penalty": 1.1}
+    fields |= {"top_p": 0.5, "seed": 7, "presence_penalty": 1, "frequency_penalty": 0.5}
+    options = read(body(options={**fields, "stop": ["END"]})).options
     assert options == Options(
         max_output_tokens=5,
         temperature=0,
@@ -35,7 +35,7 @@ def test_sampling_settings_are_options() -> None:
         stream=False,
     )
     wire = DIALECT.write_request(read(body()).replace(options=options)).wire
-    assert wire["options"] == {**given, "stop": ["END"]}
+    assert wire["options"] == {**fields, "stop": ["END"]}
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_what_think_cannot_say_is_reported(reasoning: Reasoning, think: Any, los
 
 def test_the_format_is_json_or_a_schema() -> None:
     assert read(body(format="json")).options.response_format == ResponseFormat("json")
-    given = ResponseFormat("json_schema", schema=SCHEMA)
-    assert read(body(format=SCHEMA)).options.response_format == given
-    wire, lost = written(response_format=given.replace(name="place", strict=True))
+    value = ResponseFormat("json_schema", schema=SCHEMA)
+    assert read(body(format=SCHEMA)).options.response_format == value
+    wire, lost = written(response_format=value.replace(name="place", strict=True))
     assert wire["format"] == SCHEMA
     assert lost == [
         ("dropped", "$.options.response_format.name"),
@@ -129,5 +129,5 @@ def test_choice_metadata_and_the_like_are_reported() -> None:
 
 
 def test_what_is_done_anyway_is_no_loss() -> None:
-    said: dict[str, Any] = {"n": 1, "parallel_tool_calls": True, "service_tier": "auto"}
-    assert written(**said, modalities=("text",), metadata={})[1] == []
+    fields: dict[str, Any] = {"n": 1, "parallel_tool_calls": True, "service_tier": "auto"}
+    assert written(**fields, modalities=("text",), metadata={})[1] == []

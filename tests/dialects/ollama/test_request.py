@@ -135,7 +135,7 @@ def test_an_image_moves_behind_the_text_and_may_lose_its_type() -> None:
 
 
 @pytest.mark.requirement("P35")
-def test_documents_are_said_as_text_or_reported() -> None:
+def test_documents_are_written_as_text_or_reported() -> None:
     plain = DocumentBlock(Source("text", "All of it."), "text/plain", title="T")
     pdf = DocumentBlock(Source("base64", "JVBE"), "application/pdf")
     far = ImageBlock(Source("url", "https://example.com/a.png"), "image/png")
@@ -163,8 +163,8 @@ def test_thinking_has_a_field_of_its_own_both_ways() -> None:
 def test_signatures_and_hidden_thinking_stay_behind_and_never_become_text() -> None:
     hidden = RedactedThinkingBlock("EuYB")
     turn = Message.assistant([ThinkingBlock("Hm.", "EqQB"), hidden, TextBlock("Hello")])
-    told = retell(Request((Message.user("Hi"), turn)), DIALECT, source="anthropic")
-    written = DIALECT.write_request(told.value, told.recorder)
+    result = retell(Request((Message.user("Hi"), turn)), DIALECT, source="anthropic")
+    written = DIALECT.write_request(result.value, result.recorder)
     assert written.wire["messages"][1] == assistant("Hello", thinking="Hm.")
     assert losses(written.report) == [
         ("dropped", "$.messages[1].content[0].signature"),
@@ -182,7 +182,7 @@ def test_several_thoughts_become_one_with_a_report() -> None:
     ]
 
 
-def test_a_refusal_is_said_as_text_and_what_others_kept_is_not() -> None:
+def test_a_refusal_is_written_as_text_and_what_others_kept_is_not() -> None:
     other = UnknownBlock({"gemini": {"future": 1}})
     wire, report = write(Message(Role.ASSISTANT, (RefusalBlock("No."), other)))
     assert wire["messages"] == [assistant("No.")]
@@ -234,8 +234,8 @@ def test_keywords_that_the_server_ignores_are_reported_and_properties_are_none()
         "properties": {"format": {"type": "string", "format": "date"}},
         "additionalProperties": False,
     }
-    told = retell(Request((), tools=(ToolDefinition("f", None, schema),)), DIALECT)
-    wire = DIALECT.write_request(told.value, told.recorder)
+    result = retell(Request((), tools=(ToolDefinition("f", None, schema),)), DIALECT)
+    wire = DIALECT.write_request(result.value, result.recorder)
     parameters = wire.wire["tools"][0]["function"]["parameters"]
     assert parameters == {"type": "object", "properties": {"format": {"type": "string"}}}
     assert [path for _, path in losses(wire.report)] == [
@@ -244,7 +244,7 @@ def test_keywords_that_the_server_ignores_are_reported_and_properties_are_none()
     ]
 
 
-def test_other_tools_are_said_as_functions_or_reported() -> None:
+def test_other_tools_are_written_as_functions_or_reported() -> None:
     tools = (
         ToolDefinition("now"),
         ToolDefinition("patch", kind="custom"),

@@ -116,7 +116,7 @@ def test_an_answer_that_is_not_done_is_partial() -> None:
     assert metadata.status is MessageStatus.PARTIAL
 
 
-def test_counts_that_contradict_are_clamped_and_said_so() -> None:
+def test_counts_that_contradict_are_clamped_and_reported() -> None:
     metadata = read_answer(answer(prompt_eval_count=-1)).message.metadata
     assert metadata.usage == Usage(0, 3)
     assert [each.type for each in metadata.diagnostics] == ["usage_contradicts"]

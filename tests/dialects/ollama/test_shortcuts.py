@@ -85,9 +85,9 @@ def test_a_message_that_is_written_at_once(wire: Any) -> None:
         message = messages._read_message(wire, 0, OpenCalls())
     except Exception:  # what cannot be read is not written
         return
-    kept: Any = {"ollama": {}}  # an account of nothing takes the long way
-    told = message.metadata
-    long = message.replace(metadata=told.replace(provider_raw=told.provider_raw or kept))
+    remaining: Any = {"ollama": {}}  # an account of nothing takes the long way
+    result = message.metadata
+    long = message.replace(metadata=result.replace(provider_raw=result.provider_raw or remaining))
     recorder = LossRecorder("ollama", None, Report("ollama"))
     assert messages.write_message(message, recorder) == messages.write_message(long, recorder)
 
@@ -111,9 +111,13 @@ COUNTS = st.integers(-2, 5) | st.none() | st.just(3.0)
 @given(COUNTS, COUNTS)
 def test_counts_that_are_read_at_once(prompt: Any, output: Any) -> None:
     wire = {"prompt_eval_count": prompt, "eval_count": output}
-    kept = Preserved()
-    said = {key: value for key, value in wire.items() if value is not None}
-    long = il.Usage(**response.USAGE.read(said, kept), raw=kept.raw("ollama")) if said else None
+    preserved = Preserved()
+    fields = {key: value for key, value in wire.items() if value is not None}
+    long = (
+        il.Usage(**response.USAGE.read(fields, preserved), raw=preserved.raw("ollama"))
+        if fields
+        else None
+    )
     assert outcome(response.read_usage, wire, []) == msgspec.json.encode(long)
 
 
@@ -140,12 +144,12 @@ def test_a_line_that_is_read_at_once(lines: Any) -> None:
     for line in lines:
         frame = Frame(None, msgspec.json.encode(line).decode())
         try:
-            told: Any = short.feed(frame)
+            emitted: Any = short.feed(frame)
         except ReadError as error:
-            told = str(error)
+            emitted = str(error)
         try:
             wanted: Any = long._feed(frame)
         except ReadError as error:
             wanted = str(error)
-        assert told == wanted
+        assert emitted == wanted
     assert msgspec.json.encode(short.close()) == msgspec.json.encode(long.close())

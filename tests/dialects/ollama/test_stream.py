@@ -191,8 +191,8 @@ def test_calls_are_remembered_until_the_reason_comes(word: Any, reason: Any) -> 
 
 def test_the_last_stop_reason_counts() -> None:
     wires = talk(words("a"), {**line("b"), "done_reason": "length"}, word="stop")
-    told = il.fold(goes_home(wires)).message.metadata
-    assert told.stop_reason is il.StopReason.END_TURN
+    folded = il.fold(goes_home(wires)).message.metadata
+    assert folded.stop_reason is il.StopReason.END_TURN
 
 
 @pytest.mark.parametrize(
@@ -215,12 +215,12 @@ def test_usage_counts_all_so_far(first: Any, last: Any, usage: il.Usage | None) 
     wires = [{**line("a"), **first}, {k: v for k, v in end.items() if v != "-"}]
     events = goes_home(wires)
     updates = [event.usage for event in events if isinstance(event, UsageUpdate)]
-    told = il.fold(events).message.metadata
+    folded = il.fold(events).message.metadata
     if usage is None:
-        assert (updates, told.usage) == ([], None)
+        assert (updates, folded.usage) == ([], None)
         return
     assert updates[-1].replace(raw=None) == usage
-    assert told.usage == updates[-1]
+    assert folded.usage == updates[-1]
 
 
 def test_what_a_whole_answer_has_beside_its_message_outlives_the_stream() -> None:
@@ -231,9 +231,13 @@ def test_what_a_whole_answer_has_beside_its_message_outlives_the_stream() -> Non
         ended(),
     ]
     response = il.fold(goes_home(wires))
-    kept = response.raw["ollama"] if response.raw is not None else {}
+    stored = response.raw["ollama"] if response.raw is not None else {}
     assert response.message.metadata.logprobs == (*one, *two)
-    assert (kept["remote_model"], kept["remote_host"], kept["total_duration"]) == ("m", "h", 5)
+    assert (stored["remote_model"], stored["remote_host"], stored["total_duration"]) == (
+        "m",
+        "h",
+        5,
+    )
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -264,7 +268,7 @@ def test_whatever_else_a_frame_says_goes_home(place: int, more: Any) -> None:
     goes_home(wires)
 
 
-def test_what_nobody_knows_says_nothing_and_goes_home() -> None:
+def test_unknown_frames_survive_a_round_trip() -> None:
     news: list[Any] = [{"status": "loading"}, {"weather": "sunny"}, 7, "x", [1]]
     wires = [news[0], HELLO[0], *news[1:], *HELLO[1:]]
     events = goes_home(wires)

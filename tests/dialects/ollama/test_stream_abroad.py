@@ -60,7 +60,7 @@ ONE = il.ToolUseBlock("call_1", "add", {"a": 1})
 TWO = il.ToolUseBlock("call_2", "add", {"b": 2})
 
 
-def test_a_plain_answer_is_said_in_lines() -> None:
+def test_a_plain_answer_is_written_in_lines() -> None:
     response = answer(il.TextBlock("Hello"), usage=il.Usage(4, 2))
     wires, report = told(
         response,
@@ -85,7 +85,7 @@ def test_a_plain_answer_is_said_in_lines() -> None:
 
 
 @pytest.mark.requirement("P28", "P31")
-def test_calls_that_are_told_in_turns_are_said_whole_one_after_the_other() -> None:
+def test_calls_that_are_written_in_turns_are_written_whole_one_after_the_other() -> None:
     wires, _ = told(
         answer(ONE, TWO, stop_reason=il.StopReason.TOOL_USE),
         ToolUseStart(0, "call_1", "add"),
@@ -165,7 +165,7 @@ def test_a_block_may_end_as_another_kind_than_it_began() -> None:
     ],
 )
 @pytest.mark.requirement("P29", "P30")
-def test_all_of_a_block_is_said_wherever_it_was_told(events: list[Event]) -> None:
+def test_all_of_a_block_is_written_wherever_it_was_told(events: list[Event]) -> None:
     wires, _ = told(answer(il.TextBlock("Hello")), *events)
     assert fold(wires).message.content == (il.TextBlock("Hello"),)
 
@@ -176,7 +176,7 @@ def test_pieces_of_thinking_without_a_start_open_their_block() -> None:
     assert fold(wires).message.content == blocks
 
 
-def test_a_refusal_is_said_as_text() -> None:
+def test_a_refusal_is_written_as_text() -> None:
     refusal = il.RefusalBlock("No.")
     wires, report = told(
         answer(refusal, stop_reason=il.StopReason.REFUSAL),
@@ -286,7 +286,7 @@ def test_what_is_private_to_this_wire_comes_back_from_a_folded_answer() -> None:
     assert fold(wires) == response
 
 
-def test_several_messages_are_said_one_after_the_other() -> None:
+def test_several_messages_are_written_one_after_the_other() -> None:
     one, two = answer(il.TextBlock("one")), answer(il.TextBlock("two"))
     wires, _ = streaming.write([*il.unfold(one), *il.unfold(two)])
     assert [wire["done"] for wire in wires] == [False, True, False, True]

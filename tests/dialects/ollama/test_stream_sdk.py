@@ -25,15 +25,15 @@ def heard(body: bytes) -> Json:
     """What a user of the SDK has in the end: the last line, with the pieces of all."""
     with answering(body, STREAM_TYPES["ndjson"]) as url, ollama.Client(host=url) as client:
         lines = list(client.chat("m", [{"role": "user", "content": "Hello"}], stream=True))
-    said = [line.message for line in lines]
+    items = [line.message for line in lines]
     assert [line.done for line in lines] == [False] * (len(lines) - 1) + [True]
     return {
         "model": lines[-1].model,
         "done_reason": lines[-1].done_reason,
         "counts": (lines[-1].prompt_eval_count, lines[-1].eval_count),
-        "content": "".join([message.content or "" for message in said]),
-        "thinking": "".join([message.thinking or "" for message in said]),
-        "calls": [call.function.model_dump() for each in said for call in each.tool_calls or ()],
+        "content": "".join([message.content or "" for message in items]),
+        "thinking": "".join([message.thinking or "" for message in items]),
+        "calls": [call.function.model_dump() for each in items for call in each.tool_calls or ()],
     }
 
 

@@ -108,11 +108,11 @@ def whole(message: Json, word: Any = "stop", **more: Any) -> il.Response:
 
 
 def body(message: Json, word: Any = "stop", **more: Any) -> Json:
-    said = {"role": "assistant", "content": None, **message}
+    fields = {"role": "assistant", "content": None, **message}
     return {
         **chunk(None),
         "object": "chat.completion",
-        "choices": [{"index": 0, "message": said, "finish_reason": word}],
+        "choices": [{"index": 0, "message": fields, "finish_reason": word}],
         "usage": COUNTS,
         **more,
     }
@@ -133,7 +133,7 @@ def disorder(events: list[Event]) -> list[str]:
     problems = streams.disorder(events)
     if sum(isinstance(event, MessageComplete | StreamError) for event in events) != 1:
         problems.append("not one end")
-    told = [event for event in events if not isinstance(event, Other)]
-    if not told or not isinstance(told[-1], MessageComplete | StreamError):
+    emitted = [event for event in events if not isinstance(event, Other)]
+    if not emitted or not isinstance(emitted[-1], MessageComplete | StreamError):
         problems.append("something after the end")
     return problems

@@ -67,13 +67,13 @@ def test_compact_text_is_told_from_any_other(text: str) -> None:
         ("[1]", "invalid", {}),
     ],
 )
-def test_bad_arguments_are_recovered_kept_and_told(text: str, mode: str, given: Any) -> None:
+def test_bad_arguments_are_recovered_kept_and_reported(text: str, mode: str, given: Any) -> None:
     message = first(assistant(None, tool_calls=[call(text)]))
     (block,) = message.tool_calls
     assert (block.input, block.raw_arguments) == (given, text)
-    told = [each.details for each in message.metadata.diagnostics]
+    collected = [each.details for each in message.metadata.diagnostics]
     expected = [] if mode == "strict" else [{"mode": mode, "tool_use_id": "call_1"}]
-    assert told == expected
+    assert collected == expected
 
 
 def test_edited_input_is_written_instead_of_the_text_that_was_read() -> None:

@@ -139,7 +139,7 @@ def test_files_are_inline_or_by_id() -> None:
     assert said(by_id) == ([{"type": "file", "file": {"file_id": "file-1"}}], [])
 
 
-def test_a_file_without_a_name_is_given_one_and_that_is_told() -> None:
+def test_a_file_without_a_name_is_given_one_and_that_is_reported() -> None:
     (part,), lost = said(DocumentBlock(Source("base64", PDF), "application/pdf"))
     document = DocumentBlock(Source("base64", PDF), "application/pdf", "unnamed")
     assert part_of(part) == document

@@ -147,10 +147,10 @@ def test_a_wire_that_uses_our_own_word_for_spelling_goes_home(odd: Any) -> None:
         **form,
     )
     assert survives("openai-chat", "request", wire) is None
-    said = answer(assistant("a", annotations=[{"type": "mystery", **form}], **form), **form)
-    said["choices"][0].update(form)
-    said["usage"].update(form)
-    assert survives("openai-chat", "response", said) is None
+    reply = answer(assistant("a", annotations=[{"type": "mystery", **form}], **form), **form)
+    reply["choices"][0].update(form)
+    reply["usage"].update(form)
+    assert survives("openai-chat", "response", reply) is None
 
 
 @pytest.mark.parametrize("said", [{}, {"content": None}, {"content": []}, {"content": ""}])

@@ -197,7 +197,7 @@ def test_formats_of_the_answer(wire: dict[str, Any], meant: ResponseFormat | Non
     assert options(response_format=wire).response_format == meant
 
 
-def test_a_schema_without_a_name_is_given_one_and_that_is_told() -> None:
+def test_a_schema_without_a_name_is_given_one_and_that_is_reported() -> None:
     wanted = ResponseFormat("json_schema", schema=SCHEMA)
     keys, lost = said(response_format=wanted)
     assert options(**keys).response_format == wanted.replace(name="response")

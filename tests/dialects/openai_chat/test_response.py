@@ -54,8 +54,8 @@ def test_content_that_is_an_object_is_read_as_its_json() -> None:
     response = read_answer(wire)
     assert response.message.content == (TextBlock('{"city":"Oslo","degrees":12}'),)
     for words, written in (('{"city":"Bergen"}', {"city": "Bergen"}), ("[1]", "[1]"), ("no", "no")):
-        said = response.replace(message=response.message.replace(content=(TextBlock(words),)))
-        message = DIALECT.write_response(said).wire["choices"][0]["message"]
+        content = response.replace(message=response.message.replace(content=(TextBlock(words),)))
+        message = DIALECT.write_response(content).wire["choices"][0]["message"]
         assert message["content"] == written
 
 
@@ -162,11 +162,11 @@ def test_mistral_may_answer_in_several_messages() -> None:
     ]
     wire = answer()
     wire["choices"] = [{"index": 0, "messages": run, "finish_reason": "stop"}]
-    call, found, said = read_answer(wire).message.content
+    call, found, content = read_answer(wire).message.content
     assert isinstance(call, ToolUseBlock)
     assert call.executor == "provider"
     assert isinstance(found, ToolResultBlock)
-    assert said == TextBlock("12 degrees.")
+    assert content == TextBlock("12 degrees.")
 
 
 # Why it ended
@@ -284,7 +284,7 @@ def test_the_prompt_includes_what_was_cached_and_the_completion_the_reasoning() 
     assert not report.entries
 
 
-def test_counts_that_nobody_knows_are_none() -> None:
+def test_unknown_counts_are_none() -> None:
     assert usage(**counted()) == Usage(10, 3)
     assert usage() == Usage()
     assert "usage" not in write_answer(made("a", stop_reason=END, usage=Usage()))[0]
@@ -335,7 +335,7 @@ def test_reasoning_beside_the_completion_is_told_by_the_total() -> None:
         {"prompt_tokens_details": {"cached_tokens": 5}},
     ],
 )
-def test_numbers_that_contradict_are_clamped_and_told(odd: dict[str, Any]) -> None:
+def test_numbers_that_contradict_are_clamped_and_reported(odd: dict[str, Any]) -> None:
     metadata = read_answer(answer(usage=odd)).message.metadata
     assert [each.type for each in metadata.diagnostics] == ["usage_contradicts"]
     counts = metadata.usage

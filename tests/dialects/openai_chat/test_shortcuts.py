@@ -115,8 +115,8 @@ def outcome(way: Any, *args: Any) -> Any:
 def written(way: Any, value: Any, *args: Any) -> Any:
     """What is written of a value, and what is reported of it."""
     report = Report("x")
-    said = way(value, *args, LossRecorder(args[-1].name, None, report))
-    return said, report.entries
+    reported = way(value, *args, LossRecorder(args[-1].name, None, report))
+    return reported, report.entries
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -160,11 +160,11 @@ def talk(result: Any = LONG, **more: Any) -> dict[str, Any]:
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
     function = {"name": "f", "arguments": '{"a": 1}'}
     call = {"id": "c1", "type": "function", "function": function}
-    said = {"content": "So.", "thinking_blocks": [thought], "tool_calls": [call]}
+    fields = {"content": "So.", "thinking_blocks": [thought], "tool_calls": [call]}
     messages = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": [{"type": "text", "text": LONG}]},
-        {"role": "assistant", **said},
+        {"role": "assistant", **fields},
         {"role": "tool", "tool_call_id": "c1", "content": result},
         {"role": "user", "content": LONG * 3},
     ]
@@ -238,13 +238,13 @@ def _slowly(wire: Any, reader: Any, read: list[Message], t: Tables) -> Message:
         return Message.of_result(calls.read_result(wire, t, read, reader.calls))
     if role is not Role.ASSISTANT:
         return messages._read_turn(wire, wire["role"], role, t)
-    said = messages.read_assistant(wire, t, len(read))
+    content = messages.read_assistant(wire, t, len(read))
     metadata = MessageMetadata(
-        protocol=said.protocol,
-        diagnostics=said.diagnostics,
-        provider_raw=said.preserved.raw(t.name),
+        protocol=content.protocol,
+        diagnostics=content.diagnostics,
+        provider_raw=content.preserved.raw(t.name),
     )
-    return Message(Role.ASSISTANT, said.content, said.name, metadata=metadata)
+    return Message(Role.ASSISTANT, content.content, content.name, metadata=metadata)
 
 
 @given(CALLS, st.sampled_from(ASKED))
@@ -261,8 +261,8 @@ def test_signed_thinking_that_is_read_at_once(wires: Any) -> None:
     for wire in wires:
         plain = thinking.read_signed(wire, thinking.signed_by_anthropic("openai-chat"))
         if plain is not None:
-            kept, table = Preserved(form={"issuer": "anthropic"}), thinking._ITEMS["thinking"]
-            long = table.read_value(il.ThinkingBlock, wire, "openai-chat", kept)
+            stored, table = Preserved(form={"issuer": "anthropic"}), thinking._ITEMS["thinking"]
+            long = table.read_value(il.ThinkingBlock, wire, "openai-chat", stored)
             assert msgspec.json.encode(plain) == msgspec.json.encode(long)
 
 
@@ -304,9 +304,9 @@ def test_a_body_of_no_more_than_a_limit(limit: Any, t: Tables) -> None:
 
 
 def request_by_table(wire: Any, t: Tables) -> Any:
-    kept = Preserved()
-    attrs = options.read_options(wire, t, kept)
-    return il.Request((), "m", options=Options(**attrs), raw=kept.raw(t.name))
+    preserved = Preserved()
+    attrs = options.read_options(wire, t, preserved)
+    return il.Request((), "m", options=Options(**attrs), raw=preserved.raw(t.name))
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -365,8 +365,8 @@ def test_a_choice_that_is_written_at_once(message: Message, t: Tables) -> None:
     report, long = Report("x"), Report("x")
     plain = response._write_plain_choice(message, target(t, report))
     if plain is not None:
-        said = response._write_choice(0, message, target(t, long))
-        assert plain == said
+        content = response._write_choice(0, message, target(t, long))
+        assert plain == content
         assert _sorted(report) == _sorted(long)
 
 
@@ -382,9 +382,9 @@ def _sorted(report: Report) -> list[str]:
 def test_a_call_that_is_written_at_once(block: il.ToolUseBlock, t: Tables) -> None:
     spelled = block.replace(raw={t.name: {}})
     short, long = Report("x"), Report("x")
-    said = calls.write_call(block, target(t, short), False)
+    content = calls.write_call(block, target(t, short), False)
     slowly = calls.write_call(spelled, target(t, long), False)
-    assert said == slowly
+    assert content == slowly
     assert short.losses == long.losses
 
 
@@ -432,9 +432,9 @@ def test_a_result_that_is_written_at_once(
 )
 def test_a_tool_that_is_written_at_once(tool: ToolDefinition, t: Tables) -> None:
     short, long = Report("x"), Report("x")
-    said = request.write_tools((tool,), target(t, short))
+    content = request.write_tools((tool,), target(t, short))
     slowly = request.write_tool(tool, target(t, long))
-    assert said == {"tools": [slowly]}
+    assert content == {"tools": [slowly]}
     assert short.losses == long.losses
 
 

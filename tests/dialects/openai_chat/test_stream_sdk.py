@@ -96,14 +96,14 @@ def test_the_sdk_puts_together_what_a_whole_answer_says(kind: str) -> None:
     written = DIALECT.write_response(response).wire
     assert same(final["usage"], written["usage"])
     assert final["choices"][0]["finish_reason"] == written["choices"][0]["finish_reason"]
-    said, message = final["choices"][0]["message"], written["choices"][0]["message"]
-    for item in said.get("thinking_blocks") or ():
+    content, message = final["choices"][0]["message"], written["choices"][0]["message"]
+    for item in content.get("thinking_blocks") or ():
         del item["index"]  # by which the accumulator tells items apart
-    for each in said.get("tool_calls") or ():
+    for each in content.get("tool_calls") or ():
         each.pop("index", None)
         each["function"].pop("parsed_arguments", None)
-    said.pop("parsed", None)
-    assert same({key: item for key, item in said.items() if item}, _said(message))
+    content.pop("parsed", None)
+    assert same({key: item for key, item in content.items() if item}, _said(message))
 
 
 def _said(message: dict[str, Any]) -> dict[str, Any]:

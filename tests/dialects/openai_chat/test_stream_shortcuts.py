@@ -115,8 +115,8 @@ def streams(draw: st.DrawFn) -> list[str]:
     for number, text in draw(
         st.lists(st.tuples(st.integers(0, len(shapes) - 1), TEXTS), min_size=2, max_size=12)
     ):
-        said, around, beside = shapes[number]
-        choice = {"index": 0, "delta": said(text), **beside}
+        content, around, beside = shapes[number]
+        choice = {"index": 0, "delta": content(text), **beside}
         wire = {"id": "c", "created": 1, "model": "m", "choices": [choice], **around}
         frames.append(json.dumps(wire, separators=None if spaced else (",", ":")))
     return [*frames, draw(st.sampled_from(["[DONE]", "{}"]))]

@@ -145,9 +145,9 @@ def test_a_response_says_signed_thinking_as_blocks_and_as_a_string() -> None:
         protocol="anthropic",
     )
     wire, report = write_answer(message)
-    said = wire["choices"][0]["message"]
-    assert said["reasoning_content"] == "Hm."
-    assert said["thinking_blocks"] == [SIGNED, {"type": "redacted_thinking", "data": "Zm9v"}]
+    content = wire["choices"][0]["message"]
+    assert content["reasoning_content"] == "Hm."
+    assert content["thinking_blocks"] == [SIGNED, {"type": "redacted_thinking", "data": "Zm9v"}]
     assert not report.entries
     assert DIALECT.read_response(wire).message.content == message.content
 
@@ -156,8 +156,8 @@ def test_a_response_signs_geminis_calls_as_google_does() -> None:
     call = ToolUseBlock("call_1", "f", {}, signature="Ag==")
     message = made(call, stop_reason=StopReason.TOOL_USE, protocol="gemini")
     wire, report = write_answer(message)
-    (said,) = wire["choices"][0]["message"]["tool_calls"]
-    assert said["extra_content"] == {"google": {"thought_signature": "Ag=="}}
+    (content,) = wire["choices"][0]["message"]["tool_calls"]
+    assert content["extra_content"] == {"google": {"thought_signature": "Ag=="}}
     assert not report.entries
 
 

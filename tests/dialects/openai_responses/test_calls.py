@@ -133,10 +133,10 @@ def test_images_and_documents_stay_inside_their_result() -> None:
         Message.assistant([ToolUseBlock("call_1", "add", {"a": 1})]),
         Message.tool_result("call_1", ["Look:", image]),
     ]
-    told = retell(request, DIALECT)
-    wire, losses = write(*told.value)
+    outcome = retell(request, DIALECT)
+    wire, losses = write(*outcome.value)
     assert wire["input"][1]["output"] == [text("Look:"), IMAGE]
-    assert (losses, len(told.report.entries)) == ([], 0)
+    assert (losses, len(outcome.report.entries)) == ([], 0)
 
 
 @pytest.mark.requirement("P33")

@@ -100,7 +100,7 @@ def test_a_run_of_the_models_items_is_one_message() -> None:
     assert kinds == [ThinkingBlock, TextBlock, ToolUseBlock]
 
 
-def test_parts_of_one_message_and_two_messages_are_told_apart() -> None:
+def test_parts_of_one_message_and_two_messages_are_distinguished() -> None:
     one = read(body(answer(said("a"), said("b"))))
     two = read(body(answer(said("a")), answer(said("b"), id="msg_2")))
     mixed = read(body(answer(said("a")), {"role": "assistant", "content": "b"}))

@@ -185,8 +185,8 @@ def test_a_format_that_an_earlier_version_stored_goes_home(
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.get("type"))
 def test_every_kind_of_tool_goes_home_also_when_retold(tool: Any) -> None:
     request = read(body(user(), tools=[tool]))
-    told = retell(request, DIALECT)
-    assert DIALECT.write_request(told.value, told.recorder).wire == body(user(), tools=[tool])
+    result = retell(request, DIALECT)
+    assert DIALECT.write_request(result.value, result.recorder).wire == body(user(), tools=[tool])
 
 
 def test_who_runs_a_tool_is_told_by_its_kind() -> None:

@@ -93,8 +93,8 @@ def test_thinking_with_neither_id_nor_signature_has_no_place() -> None:
 def test_thinking_of_another_vendor_is_left_out_and_logged(caplog: Any) -> None:
     metadata = MessageMetadata(protocol="anthropic", model="claude")
     blocks = [ThinkingBlock("a", "sig"), RedactedThinkingBlock("b64=="), TextBlock("b")]
-    told = retell(Request((Message.assistant(blocks, metadata),)), DIALECT)
-    written = DIALECT.write_request(told.value, told.recorder)
+    result = retell(Request((Message.assistant(blocks, metadata),)), DIALECT)
+    written = DIALECT.write_request(result.value, result.recorder)
     assert written.wire["input"] == [{"role": "assistant", "content": "b"}]
     assert [loss.path for loss in written.report.entries] == [
         "$.messages[0].content[0]",

@@ -87,8 +87,8 @@ def test_searches_are_counted_without_images_beside_them(more: Any) -> None:
     assert uses(wire) == {"web_search": 3}
     assert il.dialect("openai-responses").write_response(response).wire == wire
     entries = il.convert(wire, to="anthropic").report.entries
-    told = [entry for entry in entries if "tool_usage" in entry.path]
-    assert bool(told) == bool(more)
+    reported = [entry for entry in entries if "tool_usage" in entry.path]
+    assert bool(reported) == bool(more)
 
 
 @pytest.mark.parametrize("odd", [[["a"]], [{"type": ["web_search_call"]}], [{"type": None}], [7]])

@@ -74,7 +74,7 @@ def test_settings_in_mid_conversation_are_changes() -> None:
     assert DIALECT.write_request(request).wire == wire
 
 
-def test_changes_that_only_others_have_are_told() -> None:
+def test_changes_that_only_others_have_are_reported() -> None:
     changes = Changes(tools_removed=("add",), clear_at="next_user_message")
     message = Message(Role.SYSTEM, (TextBlock("Now"),), changes=changes)
     _, losses = write(Message.user("Hi"), message)

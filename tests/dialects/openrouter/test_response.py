@@ -38,8 +38,8 @@ def test_answers_with_less_thinking_go_home(keys: dict[str, Any]) -> None:
 def test_thinking_is_written_as_a_string_and_as_details() -> None:
     message = made(ThinkingBlock("Hm.", "EqQB"), "Hi", stop_reason=END, protocol="anthropic")
     wire, report = write_answer(message)
-    said = wire["choices"][0]["message"]
-    assert (said["reasoning"], said["reasoning_details"]) == ("Hm.", [TEXT])
+    content = wire["choices"][0]["message"]
+    assert (content["reasoning"], content["reasoning_details"]) == ("Hm.", [TEXT])
     assert not report.entries
 
 

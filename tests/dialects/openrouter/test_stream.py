@@ -83,7 +83,7 @@ def test_the_name_of_a_chat_answer_is_in_its_stream() -> None:
 
 
 def test_thinking_that_is_said_twice_is_told_once_and_signed_late() -> None:
-    told = [
+    collected = [
         thought("", signature=""),
         thought("H"),
         thought("m"),
@@ -91,7 +91,7 @@ def test_thinking_that_is_said_twice_is_told_once_and_signed_late() -> None:
         thought(signature="sig"),
         {"content": "a", "reasoning": None, "reasoning_details": []},
     ]
-    events = goes_home(talk(*told))
+    events = goes_home(talk(*collected))
     assert [event.text for event in events if isinstance(event, ThinkingDelta)] == ["H", "m", "!"]
     signatures = [event.value for event in events if isinstance(event, BlockDelta)]
     assert signatures == ["sig"]
@@ -108,7 +108,7 @@ def test_thinking_that_is_said_twice_is_told_once_and_signed_late() -> None:
 
 
 def test_pieces_with_the_same_type_and_index_are_one_thought() -> None:
-    told = [
+    collected = [
         thought("a", 0),
         thought("b", 1),
         thought("c", 1),
@@ -118,7 +118,7 @@ def test_pieces_with_the_same_type_and_index_are_one_thought() -> None:
         },
         {"reasoning_details": [{"type": "reasoning.encrypted", "data": "xyz", "index": 2}]},
     ]
-    folded = il.fold(goes_home(talk(*told)))
+    folded = il.fold(goes_home(talk(*collected)))
     assert folded.message.content == (
         il.ThinkingBlock("a"),
         il.ThinkingBlock("bc"),
@@ -227,8 +227,8 @@ def test_a_stream_that_is_cut_before_its_reason_is_never_complete(cut: int) -> N
 
 
 def answer(*content: il.Block, **metadata: Any) -> il.Response:
-    said = {"stop_reason": il.StopReason.END_TURN, **metadata}
-    return il.Response(il.Message.assistant(content, il.MessageMetadata(**said)))
+    fields = {"stop_reason": il.StopReason.END_TURN, **metadata}
+    return il.Response(il.Message.assistant(content, il.MessageMetadata(**fields)))
 
 
 def test_thinking_is_said_twice_and_signed_at_its_end() -> None:
@@ -263,8 +263,8 @@ def test_thinking_names_the_format_of_whoever_made_it() -> None:
     written = [w for f in frames for event in reader.feed(f) for w in writer.feed(event)]
     converted = il.stream_convert(map(sse.encode, frames), "anthropic", "openrouter")
     decoder = sse.Decoder()
-    told = [*decoder.feed(b"".join(converted)), *decoder.close()]
-    for each in (written, told):
+    emitted = [*decoder.feed(b"".join(converted)), *decoder.close()]
+    for each in (written, emitted):
         wires = [json.loads(frame.data) for frame in each[:-1]]
         details = [item for delta in deltas(wires) for item in delta.get("reasoning_details", ())]
         assert {item["format"] for item in details} == {FORMAT}

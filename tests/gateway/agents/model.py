@@ -96,10 +96,10 @@ class Planting(Upstream):
         command = f"echo {fact(self.planted)}"
         self.planted += 1
         key = "command" if shell.name == "Bash" else "cmd"
-        given: dict[str, Any] = {key: ["sh", "-c", command] if shell.name == "shell" else command}
+        fields: dict[str, Any] = {key: ["sh", "-c", command] if shell.name == "shell" else command}
         long = self._since >= self.every and not self.refuses
         tokens = self.limit * 2 if long else 1000
-        call = il.ToolUseBlock(f"toolu_{len(self.requests)}", shell.name, given)
+        call = il.ToolUseBlock(f"toolu_{len(self.requests)}", shell.name, fields)
         return [call], il.StopReason.TOOL_USE, tokens
 
     def _check(self, seen: set[str]) -> None:

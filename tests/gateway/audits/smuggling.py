@@ -24,8 +24,8 @@ class Case(NamedTuple):
 
 
 def body(words: str, model: str) -> bytes:
-    said: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": words}]}
-    return json.dumps(said).encode()
+    fields: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": words}]}
+    return json.dumps(fields).encode()
 
 
 def request(words: str, model: str, *more: bytes) -> bytes:

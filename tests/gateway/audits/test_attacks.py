@@ -101,8 +101,8 @@ async def _as_a_key(gateway: Served, text: str) -> None:
             ("POST", "/v1/chat/completions", asked("hi")),
             ("POST", "/v1/messages", asked("hi", max_tokens=3)),
         ):
-            status, told, _ = await gateway.ask(method, path, body, headers=headers)
-            assert status == 401, (text, told)
+            status, reply, _ = await gateway.ask(method, path, body, headers=headers)
+            assert status == 401, (text, reply)
     status, _, _ = await gateway.ask("GET", f"/metrics?key={quote(text)}")
     assert status == 401
 
@@ -115,7 +115,7 @@ async def _as_a_session(gateway: Served, id: str, text: str, token: str) -> int:
     assert status == 200, page
     assert page["messages"][0]["content"][0]["text"] == text
     odd = quote(text, safe="")
-    for method, path, said in (
+    for method, path, content in (
         ("POST", "/sessions", {**body, "active_model": text}),
         ("PATCH", f"/sessions/{id}", {"active_model": text}),
         ("POST", f"/sessions/{id}/turns", {"content": "hi", "per_message_override": text}),
@@ -133,8 +133,8 @@ async def _as_a_session(gateway: Served, id: str, text: str, token: str) -> int:
         ("DELETE", f"/v1/responses/{odd}", None),
         ("GET", f"/v1/models/{odd}", None),
     ):
-        status, told, _ = await gateway.ask(method, path, said, token)
-        assert status in (400, 404, 405), (method, path, told)
+        status, reply, _ = await gateway.ask(method, path, content, token)
+        assert status in (400, 404, 405), (method, path, reply)
     return 1
 
 
@@ -146,17 +146,17 @@ async def _as_a_request(gateway: Served, text: str, token: str) -> None:
         {"role": "tool", "tool_call_id": text, "content": text},
     ]
     body = {"model": ANTHROPIC, "messages": turns, "user": text, "metadata": {text: text}}
-    status, told, _ = await gateway.ask("POST", "/v1/chat/completions", body, token)
-    assert status == 200, (text, told)
-    said = {"model": ANTHROPIC, "input": text, "previous_response_id": text}
-    status, told, _ = await gateway.ask("POST", "/v1/responses", said, token)
-    assert status == 400, (text, told)
-    status, told, _ = await gateway.ask(
+    status, reply, _ = await gateway.ask("POST", "/v1/chat/completions", body, token)
+    assert status == 200, (text, reply)
+    fields = {"model": ANTHROPIC, "input": text, "previous_response_id": text}
+    status, reply, _ = await gateway.ask("POST", "/v1/responses", fields, token)
+    assert status == 400, (text, reply)
+    status, reply, _ = await gateway.ask(
         "POST", "/v1/responses", {"model": ANTHROPIC, "input": text}, token
     )
-    assert status == 200, (text, told)
-    status, told, _ = await gateway.ask("POST", "/v1/chat/completions", asked("hi", text), token)
-    assert status in (200, 400, 404), (text, told)
+    assert status == 200, (text, reply)
+    status, reply, _ = await gateway.ask("POST", "/v1/chat/completions", asked("hi", text), token)
+    assert status in (200, 400, 404), (text, reply)
 
 
 # Paths
@@ -274,12 +274,12 @@ def test_every_front_times_every_kind_of_principal(tmp_path: Path) -> None:
                 body = bodies.get(path, asked("hi", max_tokens=3))
                 for kind, (token, expected) in kinds.items():
                     for place in ("authorization", "x-api-key", "x-goog-api-key"):
-                        said = f"Bearer {token}" if place == "authorization" else token
-                        headers = {} if said is None or token is None else {place: said}
-                        status, told, _ = await gateway.ask("POST", path, body, headers=headers)
-                        assert status == expected, (path, kind, place, told)
-                        assert "error" in told or "error_type" in told, (path, kind)
-                        assert OPENAI not in json.dumps(told)
+                        text = f"Bearer {token}" if place == "authorization" else token
+                        headers = {} if text is None or token is None else {place: text}
+                        status, reply, _ = await gateway.ask("POST", path, body, headers=headers)
+                        assert status == expected, (path, kind, place, reply)
+                        assert "error" in reply or "error_type" in reply, (path, kind)
+                        assert OPENAI not in json.dumps(reply)
             assert provider.requests == []
 
     with Upstream() as provider:
@@ -303,15 +303,15 @@ def test_no_field_that_is_ours_can_be_set(tmp_path: Path) -> None:
             assert {"user_id", "team_id", "status", "secret_hash"} <= columns
             columns |= {"owner", "kind", "principal", "keep_content", "__class__", "role"}
             for row in rows():
-                said = _body(row)
-                if said is None or row.path.startswith(("/v1", "/mcp")):  # JSON-RPC ignores more
+                content = _body(row)
+                if content is None or row.path.startswith(("/v1", "/mcp")):  # JSON-RPC ignores more
                     continue
-                for name in sorted(columns - set(said) - {"name", "active_model", "system"}):
+                for name in sorted(columns - set(content) - {"name", "active_model", "system"}):
                     of = task if row.path.startswith("/task") else made
-                    status, told, _ = await gateway.ask(
-                        row.method, _path(row, of["id"]), {**said, name: "x"}, token
+                    status, reply, _ = await gateway.ask(
+                        row.method, _path(row, of["id"]), {**content, name: "x"}, token
                     )
-                    assert status == 400, (row.path, name, told)
+                    assert status == 400, (row.path, name, reply)
             _, after, _ = await gateway.ask("GET", f"/sessions/{made['id']}", token=token)
             assert after == made
             assert provider.requests == []
@@ -337,8 +337,8 @@ def test_names_inside_a_request_are_never_paths(tmp_path: Path) -> None:
                 inside: dict[str, Any] = {name: {name: [{name: "canary"}]}}
                 for model in (ANTHROPIC, OPENAI):
                     body = {**asked("hi", model, tools=[tool], metadata={name: "v"}), **inside}
-                    status, told, _ = await gateway.ask("POST", "/v1/chat/completions", body)
-                    assert status in (200, 400), (name, told)
+                    status, reply, _ = await gateway.ask("POST", "/v1/chat/completions", body)
+                    assert status in (200, 400), (name, reply)
                 up = [wire for wire in provider.requests if "input_schema" in json.dumps(wire)]
                 if name and up:
                     found = up[-1]["tools"][0]["input_schema"]["properties"]
@@ -358,7 +358,7 @@ def test_names_inside_a_request_are_never_paths(tmp_path: Path) -> None:
 
 
 def test_a_thief_of_the_database_finds_no_secret(tmp_path: Path) -> None:
-    said = "canary-words-5d1f"
+    text = "canary-words-5d1f"
 
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
@@ -366,7 +366,7 @@ def test_a_thief_of_the_database_finds_no_secret(tmp_path: Path) -> None:
         async with served(tmp_path) as gateway:
             paths = itertools.cycle(["/v1/chat/completions", "/v1/messages", "/v1/responses"])
             for made, path in zip(issued, paths, strict=False):
-                words = f"{said} fail" if made is issued[0] else f"think of {said}"
+                words = f"{text} fail" if made is issued[0] else f"think of {text}"
                 body = {**asked(words, max_tokens=9), "input": words}
                 if path == "/v1/responses":
                     del body["messages"]
@@ -391,7 +391,7 @@ def test_a_thief_of_the_database_finds_no_secret(tmp_path: Path) -> None:
             for part in (token, token[3:], token[-12:]):
                 assert part.encode() not in whole
         assert KEY.encode() not in whole
-        assert said.encode() not in whole, "keys keep no content unless they say so"
+        assert text.encode() not in whole, "keys keep no content unless they say so"
         assert all(each.stat().st_mode & 0o077 == 0 for each in files), "nobody else may read them"
 
     with Upstream() as provider:
@@ -430,9 +430,9 @@ def test_no_front_lets_a_client_name_the_host(tmp_path: Path) -> None:
             for _ in range(40):
                 for path, body in fronts:
                     odd = dict.fromkeys((f"x-{chance.choice(PLACES)}", "x-portkey-host"), url)
-                    said = {**_nested(chance, url), **body}
-                    status, told, _ = await gateway.ask("POST", path, said, headers=odd)
-                    assert status in (200, 400, 502), (path, said, told)
+                    fields = {**_nested(chance, url), **body}
+                    status, reply, _ = await gateway.ask("POST", path, fields, headers=odd)
+                    assert status in (200, 400, 502), (path, fields, reply)
             for name in (
                 url,
                 f"openai:{url}",
@@ -440,14 +440,14 @@ def test_no_front_lets_a_client_name_the_host(tmp_path: Path) -> None:
                 "openai:../../x?y#z",
                 "openai@evil:x",
             ):
-                status, told, _ = await gateway.ask(
+                status, reply, _ = await gateway.ask(
                     "POST", "/v1/chat/completions", asked("hi", name)
                 )
-                assert status in (200, 400, 404), (name, told)
+                assert status in (200, 400, 404), (name, reply)
             _, made, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."})
             for _ in range(20):
-                said = {"content": "hi", "options": _nested(chance, url)}
-                status, _, _ = await gateway.ask("POST", f"/sessions/{made['id']}/turns", said)
+                fields = {"content": "hi", "options": _nested(chance, url)}
+                status, _, _ = await gateway.ask("POST", f"/sessions/{made['id']}/turns", fields)
                 assert status == 400
             assert canary.requests == []
             assert len(provider.requests) > 100

@@ -64,13 +64,13 @@ def test_what_a_request_only_names_is_set_aside(
         provider.configure(tmp_path)
         small = key(tmp_path, "small", daily_cap_usd=Decimal(cap)).token
         async with served(tmp_path) as gateway:
-            status, told, headers = await gateway.ask("POST", path, body, small)
-            assert status == (403 if code == "unbounded_request" else 429), told
+            status, reply, headers = await gateway.ask("POST", path, body, small)
+            assert status == (403 if code == "unbounded_request" else 429), reply
             assert headers["x-interlingua-code"] == code
             assert provider.requests == []
             plain = asked("hi", max_tokens=1)
-            status, told, _ = await gateway.ask("POST", "/v1/chat/completions", plain, small)
-            assert status == 200, told
+            status, reply, _ = await gateway.ask("POST", "/v1/chat/completions", plain, small)
+            assert status == 200, reply
 
     with Upstream() as provider:
         asyncio.run(work(provider))
@@ -83,16 +83,16 @@ def test_a_history_that_is_kept_here_is_paid_for(tmp_path: Path) -> None:
         token = issued.token
         async with served(tmp_path) as gateway:
             long = {"model": ANTHROPIC, "input": "word " * 90_000, "max_output_tokens": 1}
-            status, told, _ = await gateway.ask("POST", "/v1/responses", long, token)
-            assert status == 200, told
+            status, reply, _ = await gateway.ask("POST", "/v1/responses", long, token)
+            assert status == 200, reply
             with il.open_store(str(tmp_path / "gateway.db")) as store:
                 change(store, issued.key.id, daily_cap_usd=Decimal("0.1"))
             gateway.service.gateway.keys.forget()  # type: ignore[attr-defined]  # what it saw
-            more = {"input": "and?", "previous_response_id": told["id"], "max_output_tokens": 1}
-            status, told, _ = await gateway.ask(
+            more = {"input": "and?", "previous_response_id": reply["id"], "max_output_tokens": 1}
+            status, reply, _ = await gateway.ask(
                 "POST", "/v1/responses", {"model": ANTHROPIC, **more}, token
             )
-            assert status == 429, told
+            assert status == 429, reply
             assert len(provider.requests) == 1
 
     with Upstream() as provider:
@@ -115,18 +115,18 @@ def test_what_cannot_be_seen_is_as_large_as_it_can_be() -> None:
     )
     unseen = il.Request(messages=(il.Message(role=il.Role.TOOL, content=(inside,)),))
     assert most(unseen) >= window(ANTHROPIC) > 100_000
-    kept = plain.replace(continues=il.Continues(response_id="r"))
-    assert most(kept) >= window(ANTHROPIC)
+    stored = plain.replace(continues=il.Continues(response_id="r"))
+    assert most(stored) >= window(ANTHROPIC)
     assert window("nobody:knows") > 100_000
 
 
 def test_only_plain_requests_need_not_be_read() -> None:
-    said = b'{"messages":[{"role":"user","content":"hi"}],"max_tokens":7%b}'
-    assert plainly("openai-chat", said % b',"n":2') == (len(said) // 2 + 2, 7, 2, 0, ())
-    assert plainly("openai-chat", said % (b" " * SHORT)) is None
+    content = b'{"messages":[{"role":"user","content":"hi"}],"max_tokens":7%b}'
+    assert plainly("openai-chat", content % b',"n":2') == (len(content) // 2 + 2, 7, 2, 0, ())
+    assert plainly("openai-chat", content % (b" " * SHORT)) is None
     for more in (b'"tools":[]', b'"n":2.0', b'"n":0', b'"max_tokens":-1', b'"max_tokens":"7"'):
-        assert plainly("openai-chat", said % (b"," + more)) is None
-    parts = said.replace(b'"hi"', b'[{"type":"image_url"}]') % b""
+        assert plainly("openai-chat", content % (b"," + more)) is None
+    parts = content.replace(b'"hi"', b'[{"type":"image_url"}]') % b""
     assert plainly("openai-chat", parts) is None
     assert plainly("gemini", b'{"contents":[]}') is None
 
@@ -160,8 +160,8 @@ def test_turns_of_sessions_are_set_aside_in_the_same_way(
         async with served(tmp_path) as gateway:
             _, made, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."}, token)
             path = f"/sessions/{made['id']}/turns"
-            status, told, _ = await gateway.ask("POST", path, said, token)
-            assert (status, told["error"]["code"]) in ((429, code), (403, code)), told
+            status, reply, _ = await gateway.ask("POST", path, said, token)
+            assert (status, reply["error"]["code"]) in ((429, code), (403, code)), reply
             assert provider.requests == []
             _, page, _ = await gateway.ask("GET", f"/sessions/{made['id']}/messages", token=token)
             assert page["messages"] == [], "nothing was stored"

@@ -81,10 +81,10 @@ def test_an_error_tells_what_is_left_of_a_limit_and_never_a_key_of_ours(tmp_path
                 for make in (_same, _other):
                     for stream in (False, True):
                         path, body = make(f"status {status}", stream)
-                        found, told, headers = await gateway.ask("POST", path, body)
-                        place = (status, path, stream, told)
+                        found, reply, headers = await gateway.ask("POST", path, body)
+                        place = (status, path, stream, reply)
                         assert found >= 400, place
-                        assert KEY not in json.dumps(told) + json.dumps(headers), place
+                        assert KEY not in json.dumps(reply) + json.dumps(headers), place
                         left = headers["anthropic-ratelimit-requests-remaining"]
                         assert left == "3", place
                         assert headers["x-interlingua-upstream-id"] == "req_[secret]", place
@@ -233,8 +233,8 @@ def test_a_cap_goes_by_the_longest_answer_that_a_request_allows(tmp_path: Path, 
         async with served(tmp_path) as gateway:
             for model, path in ((ANTHROPIC, "/v1/messages"), (OPENAI, "/v1/chat/completions")):
                 body = asked("hi", model, max_tokens=1_000_000, **{small: 1})
-                status, told, _ = await gateway.ask("POST", path, body, token)
-                assert status == 429, told
+                status, reply, _ = await gateway.ask("POST", path, body, token)
+                assert status == 429, reply
             assert provider.requests == []
 
     with Upstream() as provider:

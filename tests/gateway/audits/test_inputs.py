@@ -102,11 +102,11 @@ def test_no_address_in_a_request_is_ever_followed(tmp_path: Path) -> None:
         async with served(tmp_path) as gateway:
             for model in (ANTHROPIC, OPENAI):
                 body = _said(model, parts[:2], tools=[tool], response_format=form)
-                status, told, _ = await gateway.ask("POST", "/v1/chat/completions", body)
-                assert status in (200, 400), told
+                status, reply, _ = await gateway.ask("POST", "/v1/chat/completions", body)
+                assert status in (200, 400), reply
                 body = _said(model, parts)
-                status, told, _ = await gateway.ask("POST", "/v1/chat/completions", body)
-                assert status in (200, 400), told
+                status, reply, _ = await gateway.ask("POST", "/v1/chat/completions", body)
+                assert status in (200, 400), reply
             _, made, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."})
             image = {"type": "image", "media_type": "image/png"}
             for source, status in (
@@ -116,8 +116,8 @@ def test_no_address_in_a_request_is_ever_followed(tmp_path: Path) -> None:
             ):
                 path = f"/sessions/{made['id']}/turns"
                 content = [{**image, "source": source}]
-                found, told, _ = await gateway.ask("POST", path, {"content": content})
-                assert found == status, told
+                found, reply, _ = await gateway.ask("POST", path, {"content": content})
+                assert found == status, reply
                 while gateway.service.turns.running(made["id"]) is not None:
                     await asyncio.sleep(0.01)
             assert any(f"{url}/a.png" in json.dumps(wire) for wire in provider.requests)
@@ -174,9 +174,9 @@ def test_an_answer_that_is_none_is_an_error_in_the_clients_words(tmp_path: Path,
                 for stream in (False, True):
                     body = asked("hi", max_tokens=3, stream=stream)
                     async with asyncio.timeout(20):
-                        status, told, headers = await gateway.ask("POST", path, body)
-                    assert status == 502, (path, stream, told)
-                    assert told["error"]["message"], told
+                        status, reply, headers = await gateway.ask("POST", path, body)
+                    assert status == 502, (path, stream, reply)
+                    assert reply["error"]["message"], reply
                     assert "location" not in headers
             assert canary.requests == []
 

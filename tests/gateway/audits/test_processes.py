@@ -97,9 +97,9 @@ def test_the_loudest_log_has_no_word_and_no_key(tmp_path: Path) -> None:
     file = tmp_path / "gateway.toml"
     with Upstream() as provider:
         provider.configure(tmp_path)
-        told = 'log_level = "debug"\nlog_requests = true\nlog = "json"\n'
+        result = 'log_level = "debug"\nlog_requests = true\nlog = "json"\n'
         model = f'default_model = "{ANTHROPIC}"\n[listen]\nnotice_seconds = 0.0\n'
-        file.write_text(f"{model}[retry]\nmax_retries = 0\n[telemetry]\n{told}")
+        file.write_text(f"{model}[retry]\nmax_retries = 0\n[telemetry]\n{result}")
         loud = Process(tmp_path, "--config", str(file))
         outputs: list[str] = []
         try:

@@ -16,11 +16,11 @@ BODY: dict[str, Any] = {"model": OPENAI, "input": "hi", "max_output_tokens": 9}
 
 
 async def _answered(gateway: Served, token: str, stream: bool) -> str:
-    status, told, _ = await gateway.ask("POST", "/v1/responses", {**BODY, "stream": stream}, token)
-    assert status == 200, told
+    status, reply, _ = await gateway.ask("POST", "/v1/responses", {**BODY, "stream": stream}, token)
+    assert status == 200, reply
     if not stream:
-        return str(told["id"])
-    lines = [line[6:] for line in told.splitlines() if line.startswith("data: {")]
+        return str(reply["id"])
+    lines = [line[6:] for line in reply.splitlines() if line.startswith("data: {")]
     return str(json.loads(lines[-1])["response"]["id"])
 
 
@@ -30,12 +30,12 @@ def test_nobody_goes_on_from_anothers_response_that_its_provider_keeps(
 ) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
-        mine, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
+        own, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
         async with served(tmp_path) as gateway:
-            id = await _answered(gateway, mine, stream)
-            await _judged(provider, gateway, id, mine, other)
+            id = await _answered(gateway, own, stream)
+            await _judged(provider, gateway, id, own, other)
         async with served(tmp_path) as gateway:  # and when it was started again
-            await _judged(provider, gateway, id, mine, other)
+            await _judged(provider, gateway, id, own, other)
             await _twice(provider, gateway, id, other)
             body = {**BODY, "previous_response_id": "resp_of_another_time"}
             assert (await gateway.ask("POST", "/v1/responses", body, other))[0] == 200
@@ -48,10 +48,10 @@ async def _judged(provider: Upstream, gateway: Served, id: str, mine: str, other
     provider.requests.clear()
     body = {**BODY, "previous_response_id": id}
     for stream in (False, True):
-        status, told, _ = await gateway.ask(
+        status, reply, _ = await gateway.ask(
             "POST", "/v1/responses", {**body, "stream": stream}, other
         )
-        assert (status, told["error"]["code"]) == (400, "previous_response_not_found")
+        assert (status, reply["error"]["code"]) == (400, "previous_response_not_found")
     assert provider.requests == []
     assert (await gateway.ask("POST", "/v1/responses", body, mine))[0] == 200
     assert provider.requests[-1]["previous_response_id"] == id

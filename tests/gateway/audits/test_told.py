@@ -47,9 +47,9 @@ def test_a_client_hears_the_name_that_it_said(tmp_path: Path, name: str, stream:
                     body = asked(
                         'say "model":"claude-sonnet-4-6"', name, max_tokens=9, stream=stream
                     )
-                    status, told, _ = await gateway.ask("POST", path, body)
-                    assert status == 200, told
-                    whole = told if isinstance(told, str) else json.dumps(told)
+                    status, reply, _ = await gateway.ask("POST", path, body)
+                    assert status == 200, reply
+                    whole = reply if isinstance(reply, str) else json.dumps(reply)
                     lines = [line[6:] for line in whole.splitlines() if line.startswith("data: {")]
                     names = {_model(json.loads(line)) for line in lines or [whole]} - {None}
                     assert names == {name}, (path, model)
@@ -89,10 +89,10 @@ def test_arguments_that_are_no_json_are_refused(tmp_path: Path) -> None:
                     {"role": "tool", "tool_call_id": "a", "content": "y"},
                 ]
                 body = {"model": ANTHROPIC, "messages": turns}
-                found, told, _ = await gateway.ask("POST", "/v1/chat/completions", body)
-                assert found == status, (arguments, told)
+                found, reply, _ = await gateway.ask("POST", "/v1/chat/completions", body)
+                assert found == status, (arguments, reply)
                 if status == 400:
-                    assert told["error"]["code"] == "invalid_arguments"
+                    assert reply["error"]["code"] == "invalid_arguments"
 
     with Upstream() as provider:
         asyncio.run(work(provider))
@@ -227,8 +227,8 @@ def test_whatever_cuts_a_watcher_it_sees_every_event_once(tmp_path: Path, seed: 
 
 async def _talk(gateway: Served, id: str) -> None:
     for words in ("slow", "think", "hello"):
-        status, told, _ = await gateway.ask("POST", f"/sessions/{id}/turns", {"content": words})
-        assert status == 202, told
+        status, reply, _ = await gateway.ask("POST", f"/sessions/{id}/turns", {"content": words})
+        assert status == 202, reply
         while gateway.service.turns.running(id) is not None:
             await asyncio.sleep(0.01)
 
@@ -258,20 +258,20 @@ def test_a_turn_is_watched_from_another_gateway(tmp_path: Path) -> None:
 def test_nobody_goes_on_from_anothers_events(tmp_path: Path) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
-        mine, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
+        own, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
         async with served(tmp_path) as gateway:
-            _, made, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."}, mine)
+            _, made, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."}, own)
             path = f"/sessions/{made['id']}/events"
-            _, page, _ = await gateway.ask("GET", path, token=mine)
+            _, page, _ = await gateway.ask("GET", path, token=own)
             last = page["events"][-1]["seq"]
             for cursor in ("0", "1", str(last), str(last + 1), "99999", "x", "", "1; DROP", "1e3"):
                 headers = {"accept": "text/event-stream", "last-event-id": cursor}
-                status, told, _ = await gateway.ask("GET", path, token=other, headers=headers)
-                assert (status, told["error"]["code"]) == (404, "session_not_found"), cursor
+                status, reply, _ = await gateway.ask("GET", path, token=other, headers=headers)
+                assert (status, reply["error"]["code"]) == (404, "session_not_found"), cursor
                 if not (cursor.isdigit() and int(cursor) <= last):
-                    status, told, _ = await gateway.ask("GET", path, token=mine, headers=headers)
-                    assert status in (400, 410), (cursor, told)
-                    assert not re.search("[0-9A-Z]{26}", json.dumps(told))
+                    status, reply, _ = await gateway.ask("GET", path, token=own, headers=headers)
+                    assert status in (400, 410), (cursor, reply)
+                    assert not re.search("[0-9A-Z]{26}", json.dumps(reply))
 
     with Upstream() as provider:
         asyncio.run(work(provider))

@@ -18,8 +18,8 @@ from tests.gateway.serving import OPENAI, Served, Upstream, served, settings_in
 async def _begun(gateway: Served, words: str = "slow") -> str:
     _, made, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."})
     id = str(made["id"])
-    status, told, _ = await gateway.ask("POST", f"/sessions/{id}/turns", {"content": words})
-    assert status == 202, told
+    status, reply, _ = await gateway.ask("POST", f"/sessions/{id}/turns", {"content": words})
+    assert status == 202, reply
     return id
 
 
@@ -42,16 +42,16 @@ def test_a_turn_is_cancelled_from_another_gateway(tmp_path: Path, address: str) 
             assert [each["turn_in_flight"] for each in listed["sessions"]] == [True]
             _, changed, _ = await there.ask("PATCH", f"/sessions/{id}", {"active_model": OPENAI})
             assert (changed["active_model"], changed["swap_queued"]) == (OPENAI, True)
-            status, told, _ = await there.ask("POST", f"/sessions/{id}/cancel")
-            assert (status, told) == (202, {"cancelled": True})
+            status, reply, _ = await there.ask("POST", f"/sessions/{id}/cancel")
+            assert (status, reply) == (202, {"cancelled": True})
             assert await asyncio.to_thread(provider.left.wait, 5), "the provider was let go"
             async with asyncio.timeout(30):  # it is let go before it is written down
                 while here.service.turns.running(id) is not None:
                     await asyncio.sleep(0.01)
             answer = await _last_message(there, id)
             assert answer["metadata"]["status"] == "cancelled"
-            _, told, _ = await there.ask("POST", f"/sessions/{id}/cancel")
-            assert told == {"cancelled": False}
+            _, reply, _ = await there.ask("POST", f"/sessions/{id}/cancel")
+            assert reply == {"cancelled": False}
             _, shown, _ = await there.ask("GET", f"/sessions/{id}")
             assert (shown["turn_in_flight"], shown["active_model"]) == (False, OPENAI)
 
@@ -68,8 +68,8 @@ def test_a_session_is_purged_from_another_gateway_only_after_its_turn_was_stoppe
             id = await _begun(here)
             while not provider.requests:
                 await asyncio.sleep(0.01)
-            status, told, _ = await there.ask("DELETE", f"/sessions/{id}?purge=true")
-            assert (status, told["purged"]) == (200, True)
+            status, reply, _ = await there.ask("DELETE", f"/sessions/{id}?purge=true")
+            assert (status, reply["purged"]) == (200, True)
             assert await asyncio.to_thread(provider.left.wait, 5)
             assert here.service.turns.running(id) is None
             for gateway in (here, there):
@@ -95,10 +95,10 @@ def test_a_model_that_thinks_for_long_is_not_taken_for_dead(
             tried = 0
             while time.monotonic() < end:
                 await asyncio.sleep(0.3)
-                status, told, _ = await there.ask(
+                status, reply, _ = await there.ask(
                     "POST", f"/sessions/{id}/turns", {"content": "more"}
                 )
-                assert (status, told["error"]["code"]) == (409, "turn_in_flight")
+                assert (status, reply["error"]["code"]) == (409, "turn_in_flight")
                 tried += 1
             assert tried > 4
             _, trace, _ = await there.ask("GET", f"/sessions/{id}/events?types=turn.started")

@@ -144,10 +144,10 @@ def _judge(
         while again(lambda: other.messages.batches.retrieve(message_batch)).ended_at is None:
             time.sleep(0.2)
         results = list(other.messages.batches.results(message_batch))
-    said = {each.custom_id: each.result.message.content[0].text for each in results}  # type: ignore[union-attr]  # all succeed
-    require(len(said) == len(results), "no result is there twice")
+    fields = {each.custom_id: each.result.message.content[0].text for each in results}  # type: ignore[union-attr]  # all succeed
+    require(len(fields) == len(results), "no result is there twice")
     expected = {f"id-{n}": text.removeprefix("json ") for n, text in enumerate(messages)}
-    require(said == expected, "the results of the messages are those of an undisturbed run")
+    require(fields == expected, "the results of the messages are those of an undisturbed run")
     asked = Counter(json.dumps(wire["messages"]) for wire in provider.requests)
     twice = sum(asked.values()) - len(asked)
     require(twice <= kills * AT_A_TIME * 2, f"only what was under way is asked again: {twice}")
@@ -204,20 +204,32 @@ def main() -> None:
     parser.add_argument("--cap", type=Decimal)
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--at-provider", action="store_true")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        if given.at_provider:
-            run_at_provider(home, given.kills, given.count, random.Random(given.seed))
+        if arguments.at_provider:
+            run_at_provider(home, arguments.kills, arguments.count, random.Random(arguments.seed))
             return
-        if not given.postgres:
+        if not arguments.postgres:
             store = str(home / "gateway.db")
-            run(home, store, given.kills, given.count, random.Random(given.seed), given.cap)
+            run(
+                home,
+                store,
+                arguments.kills,
+                arguments.count,
+                random.Random(arguments.seed),
+                arguments.cap,
+            )
             return
         server = Server()
         try:
             run(
-                home, server.address, given.kills, given.count, random.Random(given.seed), given.cap
+                home,
+                server.address,
+                arguments.kills,
+                arguments.count,
+                random.Random(arguments.seed),
+                arguments.cap,
             )
         finally:
             server.close()

@@ -383,8 +383,8 @@ def test_a_spent_cap_is_waited_for_if_it_is_renewed_in_time(
         made = key(tmp_path, "spent", keep_content=True, monthly_cap_usd=Decimal("0.0802"))
         request = {"max_tokens": 20, "model": OPENAI}
         request |= {"messages": [{"role": "user", "content": "spend"}]}
-        told = await gateway.ask("POST", "/v1/chat/completions", request, made.token)
-        assert told[0] == 200, told
+        reply = await gateway.ask("POST", "/v1/chat/completions", request, made.token)
+        assert reply[0] == 200, reply
 
         def more() -> None:
             with open_store(str(tmp_path / "gateway.db")) as store:
@@ -450,9 +450,9 @@ def test_nothing_of_one_tenant_is_there_for_another(tmp_path: Path) -> None:
         for method, path in ROUTES:
             where = path.format(**ids)
             for token, expected in ((other, 404), ("wrong", 401), (None, 401)):
-                status, told, _ = await gateway.ask(method, where, token=token)
-                assert status == expected, (method, path, told)
-                shown = json.dumps(told)
+                status, reply, _ = await gateway.ask(method, where, token=token)
+                assert status == expected, (method, path, reply)
+                shown = json.dumps(reply)
                 assert "choices" not in shown
                 assert owner not in shown
         for path in ("/v1/files", "/v1/batches", "/v1/messages/batches"):

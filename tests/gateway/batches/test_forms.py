@@ -172,11 +172,11 @@ def test_a_batch_is_run_once_by_the_provider(
             batch = ended(client, begun(client, lines_of(TEXTS, model)))
             assert batch.status == "completed", batch
             rows = rows_of(client, batch.output_file_id)
-            said = {
+            fields = {
                 id: row["response"]["body"]["choices"][0]["message"]["content"]
                 for id, row in rows.items()
             }
-            assert said == {"id-0": "said one", "id-1": "said two", "id-3": "said four"}
+            assert fields == {"id-0": "said one", "id-1": "said two", "id-3": "said four"}
             assert "not this" in json.dumps(rows_of(client, batch.error_file_id)["id-2"])
 
     run(tmp_path, provider, client_side)

@@ -145,11 +145,11 @@ def chats(url: str) -> None:
         batch = ended(client, begun(client, lines_of(TEXTS, ANTHROPIC)))
         assert batch.status == "completed", batch
         rows = rows_of(client, batch.output_file_id)
-        said = {
+        fields = {
             id: row["response"]["body"]["choices"][0]["message"]["content"]
             for id, row in rows.items()
         }
-        assert said == {"id-0": "said one", "id-1": "said two", "id-3": "said four"}
+        assert fields == {"id-0": "said one", "id-1": "said two", "id-3": "said four"}
         failed = rows_of(client, batch.error_file_id)
         assert "not this" in json.dumps(failed["id-2"])
         assert (batch.request_counts.completed, batch.request_counts.failed) == (3, 1)

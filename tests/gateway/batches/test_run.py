@@ -61,7 +61,7 @@ def test_a_request_is_read_from_its_line() -> None:
     assert item_of(line, CHAT, set(), 10) == ("request_too_large", "more than 10 bytes")
 
 
-def test_what_was_not_run_is_told_in_both_apis() -> None:
+def test_requests_that_did_not_run_are_listed_in_both_apis() -> None:
     result = Result("a", "expired")
     shown = result.openai("batch_x", 3)
     assert (shown["response"], shown["error"]["code"]) == (None, "batch_expired")

@@ -79,21 +79,21 @@ def test_what_chat_cannot_do_is_refused_in_openais_words(tmp_path: Path) -> None
             {"best_of": 3},
         ):
             body = {"model": OPENAI, "prompt": "hello", **more}
-            status, told, _ = await gateway.ask("POST", "/v1/completions", body, strict)
-            assert (status, told["error"]["code"]) == (400, "unsupported_parameter"), more
-            assert told["error"]["type"] == "invalid_request_error"
+            status, reply, _ = await gateway.ask("POST", "/v1/completions", body, strict)
+            assert (status, reply["error"]["code"]) == (400, "unsupported_parameter"), more
+            assert reply["error"]["type"] == "invalid_request_error"
         assert provider.requests == []
         body = {"model": OPENAI, "prompt": "hello"}
-        status, told, _ = await gateway.ask("POST", "/v1/completions", body, strict)
-        assert (status, told["error"]["code"]) == (400, "lossy_request")
-        status, told, _ = await gateway.ask("POST", "/v1/completions", body, "wrong")
+        status, reply, _ = await gateway.ask("POST", "/v1/completions", body, strict)
+        assert (status, reply["error"]["code"]) == (400, "lossy_request")
+        status, reply, _ = await gateway.ask("POST", "/v1/completions", body, "wrong")
         assert status == 401
         body["prompt"] = "fail"
-        status, told, _ = await gateway.ask(
+        status, reply, _ = await gateway.ask(
             "POST", "/v1/completions", {**body, "stream": True}, key(tmp_path, "other").token
         )
         assert status >= 400
-        assert "error" in told
+        assert "error" in reply
 
     run(tmp_path, work)
 

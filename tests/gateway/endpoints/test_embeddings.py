@@ -176,7 +176,7 @@ def test_every_sdk_gets_the_vectors_of_every_vendor(tmp_path: Path) -> None:
         ("bedrock-cohere", {"embedding_type"}),
     ],
 )
-def test_dimensions_go_where_they_can_and_losses_are_told(
+def test_dimensions_go_where_they_can_and_losses_are_reported(
     tmp_path: Path, vendor: str, lost: set[str]
 ) -> None:
     async def work(vendors: Vendors, gateway: Served) -> None:

@@ -113,8 +113,8 @@ def embeddings(seen: Seen) -> Reply:
         case "cohere", "/v2/embed":
             return _cohere(seen.wire)
         case "ollama", "/api/embed":
-            given = seen.wire["input"]
-            texts = [given] if isinstance(given, str) else given
+            value = seen.wire["input"]
+            texts = [value] if isinstance(value, str) else value
             made = [vector(text, seen.wire.get("dimensions", SIZE)) for text in texts]
             return Reply({"model": "m", "embeddings": made, "prompt_eval_count": tokens(texts)})
         case "bedrock", _ if "titan" in path and path.endswith("/invoke"):
@@ -134,8 +134,8 @@ def _text(content: dict[str, Any]) -> str:
 
 
 def _openai(wire: dict[str, Any]) -> Reply:
-    given = wire["input"]
-    texts = [given] if isinstance(given, str) else given
+    value = wire["input"]
+    texts = [value] if isinstance(value, str) else value
     assert "input_type" not in wire or wire["model"] != "text-embedding-3-small"
     size = wire.get("dimensions") or wire.get("output_dimension") or SIZE
     data = []

@@ -175,19 +175,19 @@ class Leavers:
         """Seconds from a client's leaving (or its request's arrival, if that was later) to the end
         upstream, of all that were under way."""
         times = []
-        for number, told in self.upstream.told.items():
+        for number, reported in self.upstream.told.items():
             require(number < BEHIND, "the second request of one who had left was sent")
             left = self.left[number]
-            late = told.asked - left.at - self._held.between(left.at, told.asked)
+            late = reported.asked - left.at - self._held.between(left.at, reported.asked)
             require(
                 late < self.at_once,
                 f"{left.moment}: upstream was asked {late * 1000:.0f} ms after its client left",
             )
-            require(told.over is not None, f"{left.moment}: upstream is still at work")
-            assert told.over is not None
-            since = max(left.at, told.asked)
-            late = told.over - since - self._held.between(since, told.over)
-            if not told.whole:
+            require(reported.over is not None, f"{left.moment}: upstream is still at work")
+            assert reported.over is not None
+            since = max(left.at, reported.asked)
+            late = reported.over - since - self._held.between(since, reported.over)
+            if not reported.whole:
                 times.append(late)
             require(
                 late < self.at_once,

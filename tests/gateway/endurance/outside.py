@@ -122,8 +122,8 @@ class Serving:
         while time.monotonic() < until:
             lines = self._lines()
             if len(lines) > before:
-                told: dict[str, Any] = json.loads(lines[-1])
-                return told
+                parsed: dict[str, Any] = json.loads(lines[-1])
+                return parsed
             time.sleep(0.02)
         raise WrongError("it did not say how many tasks it has")
 
@@ -151,12 +151,12 @@ class Serving:
             events = db.execute("SELECT type, payload FROM events").fetchall()
         db.close()
         entries = {id: Entry(status, cost, tokens) for id, status, cost, tokens in ledger}
-        told = [
+        parsed = [
             (kind, json.loads(payload)["request_id"])
             for kind, payload in events
             if kind.startswith("llm.call_")
         ]
-        return Books(entries, sum(int(each[0]) for each in spent), told)
+        return Books(entries, sum(int(each[0]) for each in spent), parsed)
 
 
 class Entry(NamedTuple):

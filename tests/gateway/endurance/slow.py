@@ -119,14 +119,14 @@ async def readers(
                 while upstream.busy and time.monotonic() - began < 2 * stalled + seconds:
                     await _sip(slow, 0.2)
                 require(not upstream.busy, f"{upstream.busy} streams go on for nobody")
-                kept = time.monotonic() - began
+                stored = time.monotonic() - began
             finally:
                 for each in slow:
                     each.close()
             peak = gateway.peak()
             require(peak < MOST, f"{peak / MEGABYTE:.0f} MB of memory")
             _unaffected(before, meanwhile, floor)
-    return Seen(count, peak, (before, meanwhile), sent, kept)
+    return Seen(count, peak, (before, meanwhile), sent, stored)
 
 
 def _small(port: int) -> socket.socket:
@@ -162,11 +162,11 @@ async def senders(home: Path, count: int, limit: float = 5.0, floor: float = FLO
             others = Others(gateway)
             before = await others.usual()
             files = gateway.files() - len(upstream.open)
-            kept: list[float] = []
-            work = all_of([_trickle(gateway, number, limit, kept) for number in range(count)])
+            remaining: list[float] = []
+            work = all_of([_trickle(gateway, number, limit, remaining) for number in range(count)])
             meanwhile = await others.p99(work)
             most = limit + min(limit, ClientConnection.leftover_seconds) + SLACK
-            require(max(kept) < most, f"one was kept for {max(kept):.1f} s")
+            require(max(remaining) < most, f"one was kept for {max(remaining):.1f} s")
             await asyncio.sleep(0.5)
             now = gateway.files() - len(upstream.open)
             require(now <= files, f"{now} files are open, {files} before")
@@ -177,7 +177,7 @@ async def senders(home: Path, count: int, limit: float = 5.0, floor: float = FLO
             _unaffected(before, meanwhile, floor)
             peak = gateway.peak()
             require(peak < MOST, f"{peak / MEGABYTE:.0f} MB of memory")
-    return Seen(count, peak, (before, meanwhile), 0, max(kept))
+    return Seen(count, peak, (before, meanwhile), 0, max(remaining))
 
 
 async def _trickle(gateway: Serving, number: int, limit: float, kept: list[float]) -> None:
@@ -197,11 +197,13 @@ async def _trickle(gateway: Serving, number: int, limit: float, kept: list[float
         if done or time.monotonic() - began > 3 * limit + 10:
             break
     kept.append(time.monotonic() - began)
-    said = closed.result() if closed.done() else b""
+    content = closed.result() if closed.done() else b""
     closed.cancel()
     client.leave()
     if in_body:
-        require(said.startswith(b"HTTP/1.1 408"), f"half a body was answered with {said[:60]!r}")
+        require(
+            content.startswith(b"HTTP/1.1 408"), f"half a body was answered with {content[:60]!r}"
+        )
 
 
 async def _heard(client: Client) -> bytes:
@@ -252,7 +254,7 @@ def _pour(gateway: Serving, path: str, way: str, size: int) -> Sent:
     )
     block = b" " * MEGABYTE
     piece = block if way == "content-length" else b"%x\r\n%b\r\n" % (len(block), block)
-    total, said = 0, b""
+    total, content = 0, b""
     began = time.monotonic()
     with socket.create_connection(("127.0.0.1", gateway.port), timeout=10) as client:
         client.sendall(head.encode())
@@ -261,8 +263,8 @@ def _pour(gateway: Serving, path: str, way: str, size: int) -> Sent:
                 client.sendall(piece)
                 total += len(block)
         with suppress(OSError):
-            said = client.recv(65536)
-    status = int(said.split()[1]) if said.startswith(b"HTTP/1.1 ") else 0
+            content = client.recv(65536)
+    status = int(content.split()[1]) if content.startswith(b"HTTP/1.1 ") else 0
     return Sent(status, total, time.monotonic() - began)
 
 

@@ -25,8 +25,8 @@ def tell(number: int, frame: FrameType | None) -> None:
     tasks = [each for each in objects if type(each) is asyncio.Task and not each.done()]
     kinds = Counter([type(each).__qualname__ for each in objects])
     names = Counter([getattr(each.get_coro(), "__qualname__", "?") for each in tasks])
-    told = {"tasks": len(tasks), "names": names, "objects": len(objects)}
-    line = json.dumps({**told, "kinds": dict(kinds.most_common(MOST))}) + "\n"
+    collected = {"tasks": len(tasks), "names": names, "objects": len(objects)}
+    line = json.dumps({**collected, "kinds": dict(kinds.most_common(MOST))}) + "\n"
     file = os.open(os.environ[FILE], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(file, line.encode())
     os.close(file)

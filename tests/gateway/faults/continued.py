@@ -263,8 +263,8 @@ class Sweep:
         """The answer that never broke off."""
         if (front, back, data) not in self.expected:
             self.provider.first = Cut(data, "end")
-            _, told = await self.answer(front, back)
-            self.expected[front, back, data] = heard(front, told)
+            _, reply = await self.answer(front, back)
+            self.expected[front, back, data] = heard(front, reply)
         return self.expected[front, back, data]
 
     async def wrong(self, case: Case, data: bytes, whole: il.Response) -> tuple[str, str | None]:
@@ -274,7 +274,7 @@ class Sweep:
         ways = [await self.way(front, case.back, data)]
         provider.first = Cut(data[: case.at], case.ending)
         try:
-            status, told = await self.answer(front, case.back)
+            status, reply = await self.answer(front, case.back)
         except ValueError as error:  # the model does not know what it sees as its own
             # A summary is text where a dialect has no block for it, and the next model sees that.
             is_known = any(isinstance(each, il.CompactionBlock) for each in whole.message.content)
@@ -288,24 +288,24 @@ class Sweep:
         for name in sorted(provider.spoken):
             ways.append(await self.way(front, name, written(name, whole)))
         provider.prefilled = prefilled
-        is_whole, got = is_whole_stream(front, told), heard(front, told)
+        is_whole, got = is_whole_stream(front, reply), heard(front, reply)
         if is_whole != (exchange.outcome.error is None):
             return "", f"whole: {is_whole}, noted: {exchange.outcome.error}"
-        if pieces(front, told) != got.text:
-            return "", f"the pieces are {pieces(front, told)!r}, the text is {got.text!r}"
+        if pieces(front, reply) != got.text:
+            return "", f"the pieces are {pieces(front, reply)!r}, the text is {got.text!r}"
         if is_whole and asked == 1 and got != ways[0] and has_ended(case, data[: case.at]):
             return "ended early", None if is_beginning(got, ways) else f"{got} is not in {ways}"
         if is_whole:
             if got != ways[0] and not (asked > 1 and is_allowed(case, provider, got, ways)):
                 return "", f"{got} is none of {ways}"
             return "completed" if completed else "whole" if asked == 1 else "continued", None
-        if not has_error(front, told):
+        if not has_error(front, reply):
             return "", "the client is told of no error"
         if not is_beginning(got, ways):
             return "", f"{got} is no beginning of any of {ways}"
         is_good = case.how not in ("lies", "restarts") and whole.message.content == ANSWER
         if is_good and not stopped(case.back, data[: case.at]):
-            return "", f"it was given up after {asked} attempts: {told[-300:]!r}"
+            return "", f"it was given up after {asked} attempts: {reply[-300:]!r}"
         return "given up", None
 
 

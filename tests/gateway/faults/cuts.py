@@ -122,12 +122,12 @@ def stream_of(dialect: str) -> bytes:
 def body_of(front: str, back: str) -> dict[str, Any]:
     if front == "gemini":
         return {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
-    said: dict[str, Any] = {"model": f"back-{back}", "stream": True}
+    fields: dict[str, Any] = {"model": f"back-{back}", "stream": True}
     if front == "openai-responses":
-        return {**said, "input": "hi"}
+        return {**fields, "input": "hi"}
     messages = [{"role": "user", "content": "hi"}]
     limit = {"max_tokens": 100} if front == "anthropic" else {}
-    return {**said, "messages": messages, **limit}
+    return {**fields, "messages": messages, **limit}
 
 
 def is_said(back: str, data: bytes) -> bool:
@@ -183,16 +183,16 @@ class Sweep:
         data = self.streams[case.back][: case.at]
         self.provider.next = Cut(data, case.how)
         path = FRONTS[case.front].replace("back-gemini", f"back-{case.back}")
-        status, told = await post(self.app, path, body_of(case.front, case.back))
+        status, reply = await post(self.app, path, body_of(case.front, case.back))
         exchange = self.noted.last
         assert exchange is not None
-        whole = status == 200 and is_whole_stream(case.front, told)
-        said = is_said(case.back, data) and not (case.back == "gemini" and case.how == "break")
-        if whole != said and not is_vague(case.back, data):
-            return f"the provider ended it: {said}, the client thinks so: {whole}"
+        whole = status == 200 and is_whole_stream(case.front, reply)
+        content = is_said(case.back, data) and not (case.back == "gemini" and case.how == "break")
+        if whole != content and not is_vague(case.back, data):
+            return f"the provider ended it: {content}, the client thinks so: {whole}"
         if whole != (exchange.outcome.error is None):
             return f"whole: {whole}, noted: {exchange.outcome.error}"
-        if status == 200 and not whole and not has_error(case.front, told):
+        if status == 200 and not whole and not has_error(case.front, reply):
             return "the client is told of no error"
         return None
 
@@ -225,8 +225,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    counts, wrong = asyncio.run(sweep(given.count, given.seed))
+    arguments = parser.parse_args()
+    counts, wrong = asyncio.run(sweep(arguments.count, arguments.seed))
     print(f"{sum(counts.values())} cut streams ({dict(counts)}), {len(wrong)} wrong")
     for line in wrong[:20]:
         print(line)

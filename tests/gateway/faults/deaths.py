@@ -83,13 +83,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    chance, total, lost = random.Random(given.seed), 0, []
-    for _ in range(given.count):
+    arguments = parser.parse_args()
+    chance, total, lost = random.Random(arguments.seed), 0, []
+    for _ in range(arguments.count):
         with tempfile.TemporaryDirectory() as folder:
             count, gone = asyncio.run(death(Path(folder), chance))
             total, lost = total + count, lost + gone
-    print(f"{given.count} kills, {total} answers, {len(lost)} forgotten")
+    print(f"{arguments.count} kills, {total} answers, {len(lost)} forgotten")
     for line in lost[:20]:
         print(line)
     raise SystemExit(bool(lost))

@@ -157,7 +157,7 @@ async def run(home: Path, count: int, seed: int) -> tuple[Counter[str], list[str
 
 async def send(app: Any, front: str, body: bytes, token: str) -> int:
     """The status of the answer."""
-    told: list[Any] = []
+    collected: list[Any] = []
     sent = [{"type": "http.request", "body": body}]
 
     async def receive() -> Any:
@@ -166,7 +166,7 @@ async def send(app: Any, front: str, body: bytes, token: str) -> int:
         return sent.pop(0)
 
     async def take(message: Any) -> None:
-        told.append(message)
+        collected.append(message)
 
     path = FRONTS[front].replace(":streamGenerateContent", ":generateContent")
     scope = {
@@ -177,7 +177,7 @@ async def send(app: Any, front: str, body: bytes, token: str) -> int:
         "headers": [(b"authorization", f"Bearer {token}".encode())],
     }
     await app(scope, receive, take)
-    status: int = told[0]["status"]
+    status: int = collected[0]["status"]
     return status
 
 
@@ -185,9 +185,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        counts, wrong = asyncio.run(run(Path(folder), given.count, given.seed))
+        counts, wrong = asyncio.run(run(Path(folder), arguments.count, arguments.seed))
     print(f"{sum(counts.values())} requests, {dict(sorted(counts.items()))}, {len(wrong)} wrong")
     for line in wrong[:20]:
         print(line)

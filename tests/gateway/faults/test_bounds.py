@@ -134,8 +134,8 @@ def _try(tmp_path: Path, path: str, body: bytes, **terms: Any) -> tuple[int, str
             )
         token = key(tmp_path, **terms).token
         async with served(tmp_path) as gateway:
-            status, told = await _post(gateway, path, body, token)
-            return status, told, len(provider.requests)
+            status, result = await _post(gateway, path, body, token)
+            return status, result, len(provider.requests)
 
     with Upstream() as provider:
         return asyncio.run(work(provider))
@@ -144,11 +144,11 @@ def _try(tmp_path: Path, path: str, body: bytes, **terms: Any) -> tuple[int, str
 @pytest.mark.parametrize("case", [*ESCAPED, *FORMS, *BY_ITSELF])
 def test_no_spelling_passes_a_cap(tmp_path: Path, case: str) -> None:
     path, body = {**ESCAPED, **FORMS, **BY_ITSELF}[case]
-    status, told, count = _try(tmp_path, path, body, daily_cap_usd=Decimal("0.05"))
-    assert status in (400, 403, 429), told
-    assert count == 0, told
+    status, result, count = _try(tmp_path, path, body, daily_cap_usd=Decimal("0.05"))
+    assert status in (400, 403, 429), result
+    assert count == 0, result
     if case in BY_ITSELF or case in ESCAPED:
-        assert (status, "has no bound" in told) == (403, True), told
+        assert (status, "has no bound" in result) == (403, True), result
 
 
 @pytest.mark.parametrize("limit", [b"null", b"-1"])
@@ -160,8 +160,8 @@ def test_what_is_no_limit_is_replaced_by_one_that_the_cap_pays_for(
         token = key(tmp_path, daily_cap_usd=Decimal("0.05")).token
         async with served(tmp_path) as gateway:
             body = _anthropic(b'"max_tokens":' + limit)
-            status, told = await _post(gateway, MESSAGES, body, token)
-            assert status == 200, told
+            status, result = await _post(gateway, MESSAGES, body, token)
+            assert status == 200, result
             assert 256 <= provider.requests[0]["max_tokens"] <= 0.05 / 15e-6, "15 dollars a million"
 
     with Upstream() as provider:
@@ -172,15 +172,15 @@ def test_what_is_no_limit_is_replaced_by_one_that_the_cap_pays_for(
 def test_an_owner_may_allow_what_nobody_can_limit(tmp_path: Path, case: str) -> None:
     path, body = {**ESCAPED, **BY_ITSELF}[case]
     terms = {"daily_cap_usd": Decimal(50), "allow_unbounded": True}
-    status, told, count = _try(tmp_path, path, body, **terms)
-    assert (status, count) == (200, 1), told
+    status, result, count = _try(tmp_path, path, body, **terms)
+    assert (status, count) == (200, 1), result
 
 
 @pytest.mark.parametrize("case", ["fetches", "document", "a float", "background"])
 def test_keys_without_caps_ask_for_what_they_like(tmp_path: Path, case: str) -> None:
     path, body = {**ESCAPED, **FORMS, **BY_ITSELF}[case]
-    status, told, count = _try(tmp_path, path, body)
-    assert (status, count) == (200, 1), told
+    status, result, count = _try(tmp_path, path, body)
+    assert (status, count) == (200, 1), result
 
 
 def test_what_is_said_twice_is_sent_once(tmp_path: Path) -> None:
@@ -189,8 +189,8 @@ def test_what_is_said_twice_is_sent_once(tmp_path: Path) -> None:
         token = key(tmp_path, daily_cap_usd=Decimal(5)).token
         body = _anthropic(b'"max_tokens":64000,"max_tok\\u0065ns":9,"metadata":{"user_id":"a"}')
         async with served(tmp_path) as gateway:
-            status, told = await _post(gateway, MESSAGES, body, token)
-            assert status == 200, told
+            status, result = await _post(gateway, MESSAGES, body, token)
+            assert status == 200, result
             assert provider.requests[0]["max_tokens"] == 9
 
     with Upstream() as provider:
@@ -223,23 +223,23 @@ def test_counting_is_a_request_like_others(tmp_path: Path) -> None:
         provider.configure(tmp_path)
         token = key(tmp_path, requests_per_minute=5).token
         async with served(tmp_path) as gateway:
-            said = {"model": ANTHROPIC, "messages": [{"role": "user", "content": "hi"}]}
+            fields = {"model": ANTHROPIC, "messages": [{"role": "user", "content": "hi"}]}
             path = f"{MESSAGES}/count_tokens"
-            ask = [gateway.ask("POST", path, said, token) for _ in range(20)]
-            told = [status for status, _, _ in await asyncio.gather(*ask)]
-            assert told.count(200) <= 10, "five, or ten where a minute ended"
-            assert set(told) == {200, 429}
-            assert len(provider.requests) == told.count(200)
+            ask = [gateway.ask("POST", path, fields, token) for _ in range(20)]
+            collected = [status for status, _, _ in await asyncio.gather(*ask)]
+            assert collected.count(200) <= 10, "five, or ten where a minute ended"
+            assert set(collected) == {200, 429}
+            assert len(provider.requests) == collected.count(200)
 
     with Upstream() as provider:
         asyncio.run(work(provider))
 
 
 def test_counting_costs_nothing(tmp_path: Path) -> None:
-    said = _anthropic(b'"system":"x"')
+    content = _anthropic(b'"system":"x"')
     terms = {"daily_cap_usd": Decimal(0), "concurrent": 2}
-    status, told, count = _try(tmp_path, f"{MESSAGES}/count_tokens", said, **terms)
-    assert (status, count) == (200, 1), told
+    status, result, count = _try(tmp_path, f"{MESSAGES}/count_tokens", content, **terms)
+    assert (status, count) == (200, 1), result
 
 
 def test_no_way_to_spell_json_passes_a_cap(tmp_path: Path) -> None:

@@ -21,17 +21,17 @@ BODY: dict[str, Any] = {"model": OPENAI, "input": "hi", "max_output_tokens": 9}
 def test_sessions_are_found_behind_many_of_others(tmp_path: Path) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
-        mine, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
+        own, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
         async with served(tmp_path) as gateway:
             for _ in range(3):
-                await gateway.ask("POST", "/sessions", {"workspace_path": "."}, mine)
+                await gateway.ask("POST", "/sessions", {"workspace_path": "."}, own)
             _, made, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."}, other)
             with il.open_store(str(tmp_path / "gateway.db")) as store:
                 _copied(store, made["id"], 4500)
-            _, page, _ = await gateway.ask("GET", "/sessions?limit=2", token=mine)
+            _, page, _ = await gateway.ask("GET", "/sessions?limit=2", token=own)
             assert (len(page["sessions"]), page["has_more"]) == (2, True)
             last = page["sessions"][-1]["id"]
-            _, page, _ = await gateway.ask("GET", f"/sessions?limit=2&before={last}", token=mine)
+            _, page, _ = await gateway.ask("GET", f"/sessions?limit=2&before={last}", token=own)
             assert (len(page["sessions"]), page["has_more"]) == (1, False)
             _, page, _ = await gateway.ask("GET", "/sessions?limit=200", token=other)
             assert (len(page["sessions"]), page["has_more"]) == (200, True)
@@ -101,18 +101,18 @@ NAMED: list[dict[str, Any]] = [
 def test_nobody_brings_up_anothers_items_or_conversation(tmp_path: Path, stream: bool) -> None:
     async def work(provider: Keeper) -> None:
         provider.configure(tmp_path)
-        mine, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
+        own, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
         async with served(tmp_path) as gateway:
             body = {**BODY, "stream": stream}
-            status, told, _ = await gateway.ask("POST", "/v1/responses", body, mine)
-            assert status == 200, told
+            status, reply, _ = await gateway.ask("POST", "/v1/responses", body, own)
+            assert status == 200, reply
             for named in NAMED:
                 count = len(provider.requests)
-                said = {**BODY, **named}
-                status, told, _ = await gateway.ask("POST", "/v1/responses", said, other)
-                assert (status, len(provider.requests)) == (404, count), told
-                status, told, _ = await gateway.ask("POST", "/v1/responses", said, mine)
-                assert status == 200, told
+                fields = {**BODY, **named}
+                status, reply, _ = await gateway.ask("POST", "/v1/responses", fields, other)
+                assert (status, len(provider.requests)) == (404, count), reply
+                status, reply, _ = await gateway.ask("POST", "/v1/responses", fields, own)
+                assert status == 200, reply
             unknown = {**BODY, "conversation": "conv_of_another_time"}
             assert (await gateway.ask("POST", "/v1/responses", unknown, other))[0] == 200
 
@@ -126,8 +126,8 @@ def test_what_everybody_spends_is_told_to_those_who_may_know(tmp_path: Path) -> 
         plain = key(tmp_path, "plain").token
         watcher = key(tmp_path, "watcher", read_metrics=True).token
         async with served(tmp_path) as gateway:
-            said = {"model": OPENAI, "messages": [{"role": "user", "content": "hi"}]}
-            await gateway.ask("POST", "/v1/chat/completions", said, plain)
+            fields = {"model": OPENAI, "messages": [{"role": "user", "content": "hi"}]}
+            await gateway.ask("POST", "/v1/chat/completions", fields, plain)
             await gateway.service.gateway.trace.flush()  # type: ignore[attr-defined]
             _, all_of_it, _ = await gateway.ask("GET", "/metrics", token=watcher)
             _, part, _ = await gateway.ask("GET", "/metrics", token=plain)
@@ -148,10 +148,10 @@ def test_a_trailer_is_no_header(tmp_path: Path, name: str) -> None:
         value = {"authorization": f"Bearer {token}", "x-api-key": token, "host": "evil.example"}
         async with served(tmp_path) as gateway:
             body = json.dumps({**BODY}).encode()
-            mine = f"Authorization: Bearer {token}\r\n" if name == "host" else ""
+            own = f"Authorization: Bearer {token}\r\n" if name == "host" else ""
             head = (
                 "POST /v1/responses HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
-                f"{mine}Connection: close\r\n\r\n"
+                f"{own}Connection: close\r\n\r\n"
             )
             chunk = b"%x\r\n%b\r\n" % (len(body), body)
             trailer = f"0\r\n{name}: {value[name]}\r\n\r\n".encode()

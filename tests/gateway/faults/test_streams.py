@@ -83,12 +83,12 @@ def test_a_gemini_stream_that_went_on_after_a_reason_is_not_whole(
         first, second = [f"data: {json.dumps(frame)}\r\n\r\n".encode() for frame in frames]
         here.provider.next = Cut(first + second[:rest], how)
         path = FRONTS[front]
-        _, told = await post(here.app, path, body_of(front, "gemini"))
-        assert has_error(front, told)
-        assert not is_whole_stream(front, told)
+        _, reply = await post(here.app, path, body_of(front, "gemini"))
+        assert has_error(front, reply)
+        assert not is_whole_stream(front, reply)
         here.provider.next = Cut(first + second, "end")
-        _, told = await post(here.app, path, body_of(front, "gemini"))
-        assert is_whole_stream(front, told)
+        _, reply = await post(here.app, path, body_of(front, "gemini"))
+        assert is_whole_stream(front, reply)
 
     asyncio.run(work())
 
@@ -99,9 +99,9 @@ def test_an_empty_answer_is_an_error(front: str) -> None:
         here = Sweep()
         here.provider.next = Cut(b"", "end")
         path = FRONTS[front].replace("back-gemini", f"back-{front}")
-        status, told = await post(here.app, path, body_of(front, front))
+        status, reply = await post(here.app, path, body_of(front, front))
         assert status == 502
-        assert b"ended before the message was complete" in told
+        assert b"ended before the message was complete" in reply
 
     asyncio.run(work())
 
@@ -143,10 +143,10 @@ def test_signs_of_life_are_no_answer_either(last: bytes) -> None:
         here = Sweep()
         here.provider.next = Cut(b": working\n\n" * 20 + b"data: " + last + b"\n\n", "end")
         body = body_of("openai-chat", "openai-chat")
-        status, told = await post(here.app, FRONTS["openai-chat"], body)
+        status, reply = await post(here.app, FRONTS["openai-chat"], body)
         assert status == 200, "it has begun"
-        assert has_error("openai-chat", told)
-        assert b"[DONE]" not in told
+        assert has_error("openai-chat", reply)
+        assert b"[DONE]" not in reply
         assert here.noted.last is not None
         assert here.noted.last.outcome.error is not None
 
@@ -171,11 +171,11 @@ def test_done_without_a_reason_is_no_finished_answer(front: str) -> None:
         data = f"data: {json.dumps(wire)}\n\ndata: [DONE]\n\n".encode()
         here.provider.next = Cut(data, "end")
         path = FRONTS[front].replace("back-gemini", "back-openai-chat")
-        status, told = await post(here.app, path, body_of(front, "openai-chat"))
-        assert status == 200, told
-        assert WITHOUT_REASON[front] in told
+        status, reply = await post(here.app, path, body_of(front, "openai-chat"))
+        assert status == 200, reply
+        assert WITHOUT_REASON[front] in reply
         for word in (b"response.completed", b'"STOP"', b'"end_turn"', b'"stop"'):
-            assert word not in told
+            assert word not in reply
         assert here.noted.last is not None
         assert here.noted.last.outcome.stop_reason is StopReason.OTHER
 
@@ -252,16 +252,16 @@ def test_a_key_that_the_provider_repeats_stays_here(front: str, back: str) -> No
         here = Sweep(KEY)
         here.provider.next = Telltale(back)
         path = FRONTS[front].replace("back-gemini", f"back-{back}")
-        told = await _told(here.app, path, body_of(front, back))
-        assert KEY not in str(told)
-        assert "[secret]" in str(told), "the rest of it is told"
+        result = await _told(here.app, path, body_of(front, back))
+        assert KEY not in str(result)
+        assert "[secret]" in str(result), "the rest of it is told"
 
     asyncio.run(work())
 
 
 async def _told(app: Any, path: str, body: Any, headers: Any = (), watch: Any = None) -> list[Any]:
     """Everything that a client is sent; `watch` is asked before each of it."""
-    told: list[Any] = []
+    collected: list[Any] = []
     sent = [{"type": "http.request", "body": json.dumps(body).encode()}]
 
     async def receive() -> Any:
@@ -272,7 +272,7 @@ async def _told(app: Any, path: str, body: Any, headers: Any = (), watch: Any = 
     async def send(message: Any) -> None:
         if watch is not None:
             await watch(message)
-        told.append(message)
+        collected.append(message)
 
     scope = {
         "type": "http",
@@ -282,14 +282,12 @@ async def _told(app: Any, path: str, body: Any, headers: Any = (), watch: Any = 
         "headers": list(headers),
     }
     await app(scope, receive, send)
-    return told
+    return collected
 
 
 @pytest.mark.parametrize("front", ["anthropic", "openai-chat"])
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
-def test_what_was_answered_is_written_before_its_end_is_told(
-    address: str, front: str, stream: bool
-) -> None:
+def test_an_answer_is_stored_before_its_end_is_sent(address: str, front: str, stream: bool) -> None:
     with open_store(address) as books:
         terms = key_admin.Terms(daily_cap_usd=Decimal(5))
         token = key_admin.issue(books, "k", "/w", terms).token
@@ -304,17 +302,17 @@ def test_what_was_answered_is_written_before_its_end_is_told(
             seen: list[Any] = []
 
             async def watch(message: Any) -> None:
-                said = message.get("body", b"")
-                ends = b"message_stop" in said or b"[DONE]" in said
-                if ends or (not stream and said):
+                reply = message.get("body", b"")
+                ends = b"message_stop" in reply or b"[DONE]" in reply
+                if ends or (not stream and reply):
                     with open_store(address) as books:
                         seen.append(ask(books, "SELECT status FROM ledger"))
                         seen.append(ask(books, "SELECT status FROM repeats"))
 
             wire = {**body_of(front, "anthropic"), "stream": stream, "max_tokens": 50}
             headers = [(b"authorization", f"Bearer {token}".encode()), (b"idempotency-key", b"a")]
-            told = await _told(here.app, FRONTS[front], wire, headers, watch)
-            assert told[0]["status"] == 200, told
+            result = await _told(here.app, FRONTS[front], wire, headers, watch)
+            assert result[0]["status"] == 200, result
             assert seen == [[("settled",)], [("done",)]]
             await gateway.close()
 

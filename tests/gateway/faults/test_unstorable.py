@@ -210,8 +210,8 @@ def test_health_says_when_requests_are_not_logged_for_long(
             async with asyncio.timeout(10):
                 while (await gateway.ask("GET", "/health/ready"))[0] == 200:
                     await asyncio.sleep(0.05)
-            _, told, _ = await gateway.ask("GET", "/health/ready")
-            assert told["request_log"].startswith("not stored for ")
+            _, reply, _ = await gateway.ask("GET", "/health/ready")
+            assert reply["request_log"].startswith("not stored for ")
             gateway.service.store.append_requests = real  # type: ignore[method-assign]
             await gateway.stored()
             assert (await gateway.ask("GET", "/health/ready"))[0] == 200
@@ -223,9 +223,9 @@ def test_health_says_when_requests_are_not_logged_for_long(
 def test_texts_of_losses_are_bounded_and_can_be_stored() -> None:
     report = Report("anthropic")
     report.add("dropped", "$." + "x" * 10**6, "no \ud800 here", block_type="t" * 5000)
-    kept = of_exchange(exchange(report=report), 0).losses[0]
-    assert len(kept.path) == len(kept.block_type or "") == LONGEST_TEXT
-    assert kept.reason == "no ? here"
+    stored = of_exchange(exchange(report=report), 0).losses[0]
+    assert len(stored.path) == len(stored.block_type or "") == LONGEST_TEXT
+    assert stored.reason == "no ? here"
 
 
 def test_an_absurd_count_reaches_no_span() -> None:

@@ -93,13 +93,13 @@ class Upstream:
             stop_reason=il.StopReason.END_TURN,
             usage=il.Usage(5, 6),
         )
-        said = il.Message.assistant(f"answer {next(self._said)} to #{number}#", metadata)
+        content = il.Message.assistant(f"answer {next(self._said)} to #{number}#", metadata)
         codec = il.dialect("anthropic")
         if not json.loads(text).get("stream"):
-            whole = codec.write_response(il.Response(said)).json()
+            whole = codec.write_response(il.Response(content)).json()
             return web.Response(body=whole, content_type="application/json")
         writer, encode = codec.stream_writer(), encoder("anthropic")
-        frames = [f for event in il.unfold(il.Response(said)) for f in writer.feed(event)]
+        frames = [f for event in il.unfold(il.Response(content)) for f in writer.feed(event)]
         data = b"".join([encode(frame) for frame in (*frames, *writer.close())])
         return web.Response(body=data, content_type="text/event-stream")
 

@@ -191,12 +191,12 @@ def test_at_the_same_time_all_get_the_answer_of_one(
     tmp_path: Path, front: str, stream: bool
 ) -> None:
     async def work(gateway: Served, provider: Provider) -> None:
-        told = await asyncio.gather(
+        result = await asyncio.gather(
             *[ask(gateway, words="wait", front=front, stream=stream) for _ in range(8)]
         )
-        assert {(each.status, each.body) for each in told} == {(200, told[0].body)}
+        assert {(each.status, each.body) for each in result} == {(200, result[0].body)}
         assert len(provider.requests) == 1
-        assert sum(each.replayed is None for each in told) == 1
+        assert sum(each.replayed is None for each in result) == 1
 
     run(tmp_path, work)
 
@@ -211,10 +211,10 @@ def test_another_body_under_the_same_key_is_refused_in_the_dialect(
         meanwhile = await ask(gateway, words="other", front=front)
         first = await asking
         later = await ask(gateway, words="other", front=front)
-        for told in (meanwhile, later):
-            assert (told.status, told.code) == (422, "idempotency_key_reused")
-            assert told.headers["x-should-retry"] == "false"
-            error = il.dialect(front).read_response(json.loads(told.body)).error
+        for reported in (meanwhile, later):
+            assert (reported.status, reported.code) == (422, "idempotency_key_reused")
+            assert reported.headers["x-should-retry"] == "false"
+            error = il.dialect(front).read_response(json.loads(reported.body)).error
             assert error is not None
             assert "idempotency key" in error.message
         assert (await ask(gateway, words="wait", front=front)).body == first.body
@@ -256,8 +256,8 @@ def test_what_failed_is_not_kept_and_is_asked_again(
 def test_who_waits_for_one_that_fails_gets_the_same_failure(tmp_path: Path) -> None:
     async def work(gateway: Served, provider: Provider) -> None:
         provider.status = 400
-        told = await asyncio.gather(*[ask(gateway, words="wait down") for _ in range(5)])
-        assert {(each.status, each.body) for each in told} == {(400, told[0].body)}
+        result = await asyncio.gather(*[ask(gateway, words="wait down") for _ in range(5)])
+        assert {(each.status, each.body) for each in result} == {(400, result[0].body)}
         assert len(provider.requests) == 1
 
     run(tmp_path, work)
@@ -284,9 +284,9 @@ def test_a_stream_that_broke_off_is_not_kept(tmp_path: Path) -> None:
         for front in ("anthropic", "openai-chat"):
             before = len(provider.requests)
             for number in (1, 2):
-                told = await ask(gateway, f"k-{front}", "break", front=front, stream=True)
-                assert told.status == 200
-                assert told.replayed is None
+                reply = await ask(gateway, f"k-{front}", "break", front=front, stream=True)
+                assert reply.status == 200
+                assert reply.replayed is None
                 assert len(provider.requests) == before + number
 
     run(tmp_path, work)
@@ -303,11 +303,11 @@ def test_a_client_that_left_gives_its_request_up_and_one_that_waits_takes_it_ove
         waiting = asyncio.ensure_future(ask(gateway, words="wait", stream=stream))
         with pytest.raises(TimeoutError):
             await leaving
-        told = await waiting
-        assert told.status == 200
-        assert told.replayed is None
+        result = await waiting
+        assert result.status == 200
+        assert result.replayed is None
         again = await ask(gateway, words="wait", stream=stream)
-        assert (again.body, again.replayed) == (told.body, told.headers["x-request-id"])
+        assert (again.body, again.replayed) == (result.body, result.headers["x-request-id"])
         assert len(provider.requests) == 2
 
     run(tmp_path, work)
@@ -333,9 +333,9 @@ def test_waiting_ends_and_says_to_come_back(tmp_path: Path) -> None:
         provider.pause = 0.6
         first = asyncio.ensure_future(ask(gateway, words="wait"))
         await asyncio.sleep(0.1)
-        told = await ask(gateway, words="wait")
-        assert (told.status, told.code) == (409, "idempotency_in_progress")
-        assert told.headers["retry-after"] == "1"
+        reply = await ask(gateway, words="wait")
+        assert (reply.status, reply.code) == (409, "idempotency_in_progress")
+        assert reply.headers["retry-after"] == "1"
         assert (await first).status == 200
         assert (await ask(gateway, words="wait")).status == 200
         assert len(provider.requests) == 1
@@ -397,9 +397,9 @@ def test_what_was_said_is_stored_only_where_the_key_allows_it(tmp_path: Path, st
         again = await ask(gateway, token=tokens[True], stream=stream)
         assert (again.status, again.body) == (200, first[True].body)
         assert again.replayed == first[True].headers["x-request-id"]
-        told = await ask(gateway, token=tokens[False], stream=stream)
-        assert (told.status, told.code) == (409, "idempotency_not_kept")
-        assert told.headers["x-should-retry"] == "false"
+        reply = await ask(gateway, token=tokens[False], stream=stream)
+        assert (reply.status, reply.code) == (409, "idempotency_not_kept")
+        assert reply.headers["x-should-retry"] == "false"
         other = await ask(gateway, words="other", token=tokens[False], stream=stream)
         assert (other.status, other.code) == (422, "idempotency_key_reused")
         assert not provider.requests
@@ -407,10 +407,10 @@ def test_what_was_said_is_stored_only_where_the_key_allows_it(tmp_path: Path, st
     run(tmp_path, before)
     with sqlite3.connect(tmp_path / "gateway.db") as db:
         rows = db.execute("SELECT answer_json IS NULL, status, size FROM repeats").fetchall()
-        (kept,) = db.execute("SELECT answer_json FROM repeats WHERE size > 0").fetchone()
+        (stored,) = db.execute("SELECT answer_json FROM repeats WHERE size > 0").fetchone()
         texts = "".join(str(row) for row in db.execute("SELECT * FROM repeats WHERE size = 0"))
     assert sorted(row[:2] for row in rows) == [(0, "done"), (1, "done")]
-    assert json.loads(kept)[1] == first[True].headers["x-request-id"]
+    assert json.loads(stored)[1] == first[True].headers["x-request-id"]
     assert WORDS not in texts
     assert "k-1" not in texts
     run(tmp_path, after)
@@ -421,10 +421,10 @@ def test_two_processes_ask_once_where_content_is_kept(tmp_path: Path, address: s
         token = issue(opened, "test", ".", Terms(keep_content=True)).token
 
     async def work(one: Served, two: Served, provider: Provider) -> None:
-        told = await asyncio.gather(
+        result = await asyncio.gather(
             *[ask(gateway, words="wait", token=token) for gateway in (one, two) * 4]
         )
-        assert {(each.status, each.body) for each in told} == {(200, told[0].body)}
+        assert {(each.status, each.body) for each in result} == {(200, result[0].body)}
         assert len(provider.requests) == 1
         for gateway in (one, two):
             other = await ask(gateway, words="other", token=token)
@@ -439,13 +439,13 @@ def test_two_processes_ask_once_where_content_is_not_kept(tmp_path: Path, addres
         provider.go.clear()
         first = asyncio.ensure_future(ask(one, words="held", timeout=60))
         await asyncio.to_thread(provider.came.wait, 60)
-        told = await ask(two, words="held")
+        reply = await ask(two, words="held")
         provider.go.set()
-        assert (told.status, told.code) == (409, "idempotency_in_progress")
+        assert (reply.status, reply.code) == (409, "idempotency_in_progress")
         assert (await first).status == 200
         await settled(one)
-        told = await ask(two, words="held")
-        assert (told.status, told.code) == (409, "idempotency_not_kept")
+        reply = await ask(two, words="held")
+        assert (reply.status, reply.code) == (409, "idempotency_not_kept")
         assert (await ask(one, words="held")).body == (await first).body
         assert len(provider.requests) == 1
 
@@ -481,8 +481,8 @@ def test_a_process_that_died_has_its_requests_for_a_while_and_no_longer(
         provider.pause = 4.0
         first = asyncio.ensure_future(ask(one, words="wait"))
         await asyncio.sleep(1.2)  # longer than the lease, which is renewed
-        told = await ask(two, words="wait")
-        assert told.code == "idempotency_in_progress"
+        reply = await ask(two, words="wait")
+        assert reply.code == "idempotency_in_progress"
         keys = one.service.gateway.idempotency
         assert keys._tending is not None
         keys._tending.cancel()  # as if it were dead
@@ -507,8 +507,8 @@ def test_an_answer_that_is_too_long_is_not_kept_and_not_asked_again(tmp_path: Pa
             first = await ask(gateway, id, "json " + "x" * 2000, stream=stream)
             assert first.status == 200
             assert len(first.body) > 2000
-            told = await ask(gateway, id, "json " + "x" * 2000, stream=stream)
-            assert (told.status, told.code) == (409, "idempotency_not_kept")
+            reply = await ask(gateway, id, "json " + "x" * 2000, stream=stream)
+            assert (reply.status, reply.code) == (409, "idempotency_not_kept")
         await settled(gateway)
         assert len(provider.requests) == 2
         assert keys.recording == 0
@@ -524,8 +524,8 @@ def test_without_a_key_nothing_is_kept_and_with_a_bad_one_nothing_is_asked(tmp_p
         assert len(keys.replies) == 0
         assert len(provider.requests) == 2
         for bad in ("", "x" * 256, "two words", "grüße"):
-            told = await ask(gateway, bad)
-            assert (told.status, told.code) == (400, "idempotency_key_invalid")
+            reply = await ask(gateway, bad)
+            assert (reply.status, reply.code) == (400, "idempotency_key_invalid")
         assert len(provider.requests) == 2
         assert (await ask(gateway, "x" * 255)).status == 200
 
@@ -544,9 +544,9 @@ def test_when_the_store_is_away_nothing_is_asked_under_a_key(
             raise StoreError("here", "gone", "unreachable")
 
         monkeypatch.setattr(store, "claim_repeat", away)
-        told = await ask(gateway)
-        assert (told.status, told.code) == (503, "store_unavailable")
-        assert told.headers["retry-after"] == "1"
+        reply = await ask(gateway)
+        assert (reply.status, reply.code) == (503, "store_unavailable")
+        assert reply.headers["retry-after"] == "1"
         assert not provider.requests
         assert (await ask(gateway, None)).status == 200
         monkeypatch.undo()
@@ -582,9 +582,9 @@ def test_the_answer_of_a_fallback_is_told_again(tmp_path: Path) -> None:
         path, body = FRONTS["openai-chat"]("hello", False)
         body["model"] = "safe"
         headers = {"Idempotency-Key": "k"}
-        told = [await gateway.ask("POST", path, body, headers=headers) for _ in range(2)]
-        assert told[0][:2] == told[1][:2]
-        assert told[1][2]["x-interlingua-model"] == ANTHROPIC
+        collected = [await gateway.ask("POST", path, body, headers=headers) for _ in range(2)]
+        assert collected[0][:2] == collected[1][:2]
+        assert collected[1][2]["x-interlingua-model"] == ANTHROPIC
         assert len(provider.requests) == 1
 
     run(tmp_path, work, routes=routes)
@@ -596,22 +596,22 @@ def test_the_official_sdks_repeat_and_are_told(tmp_path: Path) -> None:
 
     def talk(base: str, provider: Provider) -> None:
         named = {"Idempotency-Key": "k-sdk"}
-        said: Any = [{"role": "user", "content": "hello"}]
+        items: Any = [{"role": "user", "content": "hello"}]
         with openai.OpenAI(base_url=f"{base}/v1", api_key="any") as client:
             plain = client.chat.completions.with_raw_response
-            first = plain.create(model=ANTHROPIC, messages=said, extra_headers=named)
-            again = plain.create(model=ANTHROPIC, messages=said, extra_headers=named)
+            first = plain.create(model=ANTHROPIC, messages=items, extra_headers=named)
+            again = plain.create(model=ANTHROPIC, messages=items, extra_headers=named)
             assert first.text == again.text
             assert again.headers["x-interlingua-replayed"] == first.headers["x-request-id"]
             with pytest.raises(openai.UnprocessableEntityError):
-                client.chat.completions.create(model=OPENAI, messages=said, extra_headers=named)
+                client.chat.completions.create(model=OPENAI, messages=items, extra_headers=named)
             assert len(provider.requests) == 1
             for _ in range(2):
-                client.chat.completions.create(model=ANTHROPIC, messages=said)
+                client.chat.completions.create(model=ANTHROPIC, messages=items)
             assert len(provider.requests) == 3
             client._idempotency_header = "Idempotency-Key"
             for number in (4, 5):  # each call has a key of its own now, the same for its retries
-                client.chat.completions.create(model=ANTHROPIC, messages=said)
+                client.chat.completions.create(model=ANTHROPIC, messages=items)
                 assert len(provider.requests) == number
         with anthropic.Anthropic(base_url=base, api_key="any") as other:
             texts = set()
@@ -619,7 +619,7 @@ def test_the_official_sdks_repeat_and_are_told(tmp_path: Path) -> None:
                 with other.messages.stream(
                     model="claude-sonnet-4-6",
                     max_tokens=99,
-                    messages=said,
+                    messages=items,
                     extra_headers={"Idempotency-Key": "k-stream"},
                 ) as stream:
                     texts.add(stream.get_final_text())
@@ -628,7 +628,7 @@ def test_the_official_sdks_repeat_and_are_told(tmp_path: Path) -> None:
                 other.messages.create(
                     model="claude-sonnet-4-6",
                     max_tokens=98,
-                    messages=said,
+                    messages=items,
                     extra_headers={"Idempotency-Key": "k-stream"},
                 )
         assert len(provider.requests) == 6

@@ -67,22 +67,22 @@ def test_the_cache_keeps_its_bounds_and_loses_the_oldest_first(
         if is_room:
             assert cache.get(whose, str(which)) is new, "the newest is there"
         held = [
-            (tenant, id, kept)
+            (tenant, id, stored)
             for tenant, replies in model.items()
-            for id, (_, kept) in replies.items()
+            for id, (_, stored) in replies.items()
             if cache.get(tenant, id) is not None
         ]
         assert len(held) == len(cache)
-        assert sum(kept.size for _, _, kept in held) == cache.size <= most_of_all
+        assert sum(stored.size for _, _, stored in held) == cache.size <= most_of_all
         for each, replies in model.items():
             mine = [id for tenant, id, _ in held if tenant == each]
             assert len(mine) <= most
-            assert sum(kept.size for t, _, kept in held if t == each) <= most_bytes
+            assert sum(stored.size for t, _, stored in held if t == each) <= most_bytes
             assert mine == list(replies)[len(replies) - len(mine) :], "no gaps"
             for id in mine:
-                until, kept = replies[id]
+                until, stored = replies[id]
                 assert until > now
-                assert cache.get(each, id) is kept
+                assert cache.get(each, id) is stored
 
 
 def test_who_keeps_much_does_not_push_out_who_keeps_little() -> None:
@@ -96,8 +96,8 @@ def test_who_keeps_much_does_not_push_out_who_keeps_little() -> None:
 
 
 def test_a_reply_comes_back_from_the_store_as_it_was() -> None:
-    said = Reply("p", "req_1", 200, ((b"a", b"\xff\x00"),), bytes(range(256)), is_stream=True)
-    assert unpack(pack(said)) == said
+    content = Reply("p", "req_1", 200, ((b"a", b"\xff\x00"),), bytes(range(256)), is_stream=True)
+    assert unpack(pack(content)) == content
     assert unpack(pack(Reply("p", "r", 200, (), None))).body is None
 
 
@@ -159,18 +159,18 @@ def test_one_of_many_has_it(store: Store) -> None:
 
 
 def test_only_its_holder_ends_it(store: Store) -> None:
-    mine, yours = Claim("id", "t", "a", "mine"), Claim("id", "t", "b", "yours")
-    assert store.claim_repeat(mine, 60).holder == "mine"
-    assert store.claim_repeat(mine, 60).holder == "mine", "asked twice, it is still mine"
+    own, yours = Claim("id", "t", "a", "mine"), Claim("id", "t", "b", "yours")
+    assert store.claim_repeat(own, 60).holder == "mine"
+    assert store.claim_repeat(own, 60).holder == "mine", "asked twice, it is still mine"
     store.release_repeat(yours)
     store.finish_repeat(yours, b"{}", 60)
     row = store.claim_repeat(yours, 60)
     assert (row.holder, row.print, row.status, row.answer) == ("mine", "a", "open", None)
-    store.finish_repeat(mine, b'{"a": 1}', 60)
+    store.finish_repeat(own, b'{"a": 1}', 60)
     row = store.claim_repeat(yours, 60)
     assert (row.status, row.answer) == ("done", b'{"a": 1}')
-    store.release_repeat(mine)  # what is done stays
-    store.finish_repeat(mine, None, 60)
+    store.release_repeat(own)  # what is done stays
+    store.finish_repeat(own, None, 60)
     assert store.claim_repeat(yours, 60).answer == b'{"a": 1}'
 
 

@@ -51,8 +51,10 @@ def crowd(address: str, count: int) -> tuple[int, list[str]]:
             if (now := sum(_spent(store, issued.key.id))) > cap:
                 wrong.append(f"{now} of {cap} at one moment")
             time.sleep(0.05)
-        told = [line.split() for process in began for line in process.communicate()[0].splitlines()]
-        costs = [Decimal(line[2]) for line in told if line[0] == "cost"]
+        collected = [
+            line.split() for process in began for line in process.communicate()[0].splitlines()
+        ]
+        costs = [Decimal(line[2]) for line in collected if line[0] == "cost"]
         spent, reserved = _spent(store, issued.key.id)
         ledger = usd(sum(row[0] for row in ask(store, "SELECT cost FROM ledger")))
     if not spent == ledger == sum(costs) or reserved:
@@ -74,14 +76,16 @@ def _spent(store: Store, key: str) -> tuple[Decimal, Decimal]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=3000)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     failed = False
     with ExitStack() as stack:
         for address in addresses(stack):
-            admitted, wrong = crowd(address, given.count)
+            admitted, wrong = crowd(address, arguments.count)
             failed = failed or bool(wrong)
             engine = "PostgreSQL" if "://" in address else "SQLite"
-            print(f"{engine}: {given.count} requests, {admitted} admitted, {wrong or 'all well'}")
+            print(
+                f"{engine}: {arguments.count} requests, {admitted} admitted, {wrong or 'all well'}"
+            )
     raise SystemExit(failed)
 
 

@@ -169,7 +169,7 @@ def test_sixty_four_at_once_do_not_pass_a_cap(address: str) -> None:
 
 
 @pytest.mark.parametrize("front", fronts(), ids=lambda front: front.dialect)
-def test_a_full_cap_is_told_in_the_clients_words(front: Any, address: str) -> None:
+def test_a_full_cap_is_reported_in_the_clients_format(front: Any, address: str) -> None:
     async def work(bench: Bench) -> None:
         odd = await bench.refused(front=front.dialect)
         body = msgspec.json.decode(error_body(front, odd.error))
@@ -396,8 +396,8 @@ def test_alerts_are_told_once_each_and_say_whose(address: str) -> None:
     async def work(bench: Bench) -> None:
         for _ in range(3):
             await bench.ended(await bench.begun(10), 4000)
-        told = [(name, p.percent, p.window) for name, p in bench.told if name == "quota.alert"]
-        assert told == [("quota.alert", 80, "day"), ("quota.alert", 95, "day")]
+        collected = [(name, p.percent, p.window) for name, p in bench.told if name == "quota.alert"]
+        assert collected == [("quota.alert", 80, "day"), ("quota.alert", 95, "day")]
         first = bench.told[0][1]
         assert first.gateway_key_id == bench.who.key_id
         assert (first.limit_usd, first.current_usd) == (Decimal("0.1"), Decimal("0.08"))
@@ -903,8 +903,8 @@ def test_whatever_dies_when_the_sums_are_those_of_the_ledger(address: str) -> No
                 child.stdout.readline()
             time.sleep(chance.random() / 50)
             child.kill()
-            told = told_costs(child.communicate()[0])
-            acknowledged += sum(told.values())
+            result = told_costs(child.communicate()[0])
+            acknowledged += sum(result.values())
             entries = {
                 id: (status, reserved, cost)
                 for id, status, reserved, cost in ask(
@@ -916,7 +916,7 @@ def test_whatever_dies_when_the_sums_are_those_of_the_ledger(address: str) -> No
                 open_ones = [held for state, held, _ in entries.values() if state == "open"]
                 assert row.reserved == sum(open_ones)
                 assert usd(row.spent) >= acknowledged
-            for id, cost in told.items():
+            for id, cost in result.items():
                 if id in entries:  # the others are in the entry of a block
                     assert entries[id][0] == "settled"
                     assert usd(entries[id][2]) == cost

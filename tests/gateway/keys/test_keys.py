@@ -337,10 +337,10 @@ def test_no_log_and_no_event_has_more_than_eight_digits_of_a_hash(
         keys = Keys(opened, emit=lambda name, payload: events.append((name, payload)))
         for token in (issued.token, "gw_canary", "sk-canary-secret"):
             await refused(keys, token)
-            said = str([vars(record) for record in caplog.records]) + str(events)
-            assert token not in said
-            assert hash_of(token)[:SHOWN] in said
-            assert hash_of(token)[: SHOWN + 1] not in said
+            content = str([vars(record) for record in caplog.records]) + str(events)
+            assert token not in content
+            assert hash_of(token)[:SHOWN] in content
+            assert hash_of(token)[: SHOWN + 1] not in content
 
     on(str(tmp_path / "s.db"), work)
     assert [name for name, _ in events] == ["gateway.auth_failed"] * 3

@@ -50,8 +50,8 @@ def ask(
         async with served(home) as gateway:
 
             def both() -> None:
-                with client(gateway.base, made) as mine:
-                    work(mine.interactions, provider)
+                with client(gateway.base, made) as own:
+                    work(own.interactions, provider)
                 if other is not None:
                     with client(gateway.base, theirs) as their:
                         other(their.interactions)
@@ -64,15 +64,15 @@ def ask(
 
 def test_the_client_hears_a_whole_answer(tmp_path: Path) -> None:
     def work(interactions: Any, provider: Upstream) -> None:
-        told = interactions.create(
+        result = interactions.create(
             model=ANTHROPIC, input="Hello", system_instruction="Be brief.", store=False
         )
-        assert told.status == "completed"
-        assert told.output_text == "Answer 1 to: Hello"
-        assert (told.model, told.object) == (ANTHROPIC, "interaction")
-        assert told.created
-        assert told.id
-        assert told.usage.total_input_tokens + told.usage.total_output_tokens
+        assert result.status == "completed"
+        assert result.output_text == "Answer 1 to: Hello"
+        assert (result.model, result.object) == (ANTHROPIC, "interaction")
+        assert result.created
+        assert result.id
+        assert result.usage.total_input_tokens + result.usage.total_output_tokens
         assert provider.requests[0]["system"] == "Be brief."
 
     ask(tmp_path, work)
@@ -98,20 +98,20 @@ def test_the_client_hears_a_stream(tmp_path: Path) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_call_is_answered_without_state(tmp_path: Path, stream: bool) -> None:
     def work(interactions: Any, provider: Upstream) -> None:
-        said: list[Any] = [
+        items: list[Any] = [
             {"type": "user_input", "content": [{"type": "text", "text": "read a.txt"}]}
         ]
-        told = interactions.create(model=ANTHROPIC, input=said, tools=[READ], store=False)
-        call = told.steps[-1]
-        assert told.status == "requires_action"
+        outcome = interactions.create(model=ANTHROPIC, input=items, tools=[READ], store=False)
+        call = outcome.steps[-1]
+        assert outcome.status == "requires_action"
         assert (call.type, call.name, call.arguments) == (
             *("function_call", "read_file"),
             {"path": "a.txt"},
         )
-        said += [step.model_dump(exclude_none=True) for step in told.steps]
-        said.append({"type": "function_result", "call_id": call.id, "result": "Nothing."})
+        items += [step.model_dump(exclude_none=True) for step in outcome.steps]
+        items.append({"type": "function_result", "call_id": call.id, "result": "Nothing."})
         again = interactions.create(
-            model=ANTHROPIC, input=said, tools=[READ], store=False, stream=stream
+            model=ANTHROPIC, input=items, tools=[READ], store=False, stream=stream
         )
         last = list(again)[-1].interaction if stream else again
         assert last.status == "completed"
@@ -122,7 +122,7 @@ def test_a_call_is_answered_without_state(tmp_path: Path, stream: bool) -> None:
 
 
 def test_an_interaction_goes_on_from_another(tmp_path: Path) -> None:
-    kept: list[str] = []
+    remaining: list[str] = []
 
     def work(interactions: Any, provider: Upstream) -> None:
         first = interactions.create(model=ANTHROPIC, input="one", system_instruction="Once.")
@@ -141,7 +141,7 @@ def test_an_interaction_goes_on_from_another(tmp_path: Path) -> None:
         assert "system" not in asked, "instructions hold for one interaction"
         found = interactions.get(first.id)
         assert (found.id, found.output_text) == (first.id, "Answer 1 to: one")
-        kept.append(first.id)
+        remaining.append(first.id)
         interactions.delete(second.id)
         with pytest.raises(Exception, match=f"'{second.id}' not found"):
             interactions.get(second.id)
@@ -150,9 +150,9 @@ def test_an_interaction_goes_on_from_another(tmp_path: Path) -> None:
 
     def other(interactions: Any) -> None:
         with pytest.raises(Exception, match="not found"):
-            interactions.get(kept[0])
+            interactions.get(remaining[0])
         with pytest.raises(Exception, match=r"Previous interaction with id .* not found"):
-            interactions.create(model=ANTHROPIC, input="x", previous_interaction_id=kept[0])
+            interactions.create(model=ANTHROPIC, input="x", previous_interaction_id=remaining[0])
 
     ask(tmp_path, work, other, keep_content=True)
 

@@ -237,8 +237,8 @@ async def kept(store: AsyncStore, memory: Memory | None = None, **where: str) ->
 
 async def comes_back(store: AsyncStore, request: Request = HISTORY, **where: str) -> bool:
     """For a process that has never seen the turn."""
-    told = await put_back(Memory(store), request, **where)
-    blocks = [block for message in told.messages for block in message.content]
+    result = await put_back(Memory(store), request, **where)
+    blocks = [block for message in result.messages for block in message.content]
     return THOUGHT in blocks
 
 
@@ -272,10 +272,10 @@ def test_turns_of_a_conversation_are_looked_for_once(address: str) -> None:
             return await remembered(place, calls, turns)
 
         store.remembered = counted  # type: ignore[method-assign]
-        said = [Message.assistant("Sunny."), Message.user("And now?")]
+        items = [Message.assistant("Sunny."), Message.user("And now?")]
         recalled = []
         for count in (0, 2):
-            conversation = grown(conversations, *said[:count])
+            conversation = grown(conversations, *items[:count])
             recall = await memory.put_back(conversation.request, *asked(), conversation)
             assert recall.history is conversation.recalled.history
             assert recall.history.messages is recall.request.messages
@@ -285,7 +285,7 @@ def test_turns_of_a_conversation_are_looked_for_once(address: str) -> None:
         assert recalled[1][1] is recalled[0][1]
         assert recalled[1][:3] == recalled[0]
         conversation.recalled.until = 0.0
-        again = grown(conversations, *said)
+        again = grown(conversations, *items)
         await memory.put_back(again.request, *asked(), again)
         assert len(looked[2]) == 2
 
@@ -412,14 +412,14 @@ def test_the_same_words_after_other_questions_are_other_turns(address: str) -> N
 
     async def work(store: AsyncStore) -> None:
         memory = Memory(store)
-        said: list[Message] = []
+        items: list[Message] = []
         for question, thought in (("One?", first), ("Two?", second)):
-            said.append(Message.user(question))
-            await keep(memory, Response(Message.assistant([thought, TextBlock("OK")])), *said)
-            said.append(Message.assistant("OK"))
-        told = await put_back(Memory(store), Request((*said, Message.user("!"))))
-        assert told.messages[1].content == (first, TextBlock("OK"))
-        assert told.messages[3].content == (second, TextBlock("OK"))
+            items.append(Message.user(question))
+            await keep(memory, Response(Message.assistant([thought, TextBlock("OK")])), *items)
+            items.append(Message.assistant("OK"))
+        result = await put_back(Memory(store), Request((*items, Message.user("!"))))
+        assert result.messages[1].content == (first, TextBlock("OK"))
+        assert result.messages[3].content == (second, TextBlock("OK"))
 
     run(address, work)
 
@@ -476,8 +476,8 @@ def test_calls_of_a_wire_without_ids_are_known_by_what_they_ask_for(
         await keep(Memory(store), answer, *read(first).messages, **where)
         request = read(again)
         assert await comes_back(store, request, **where)
-        told = await put_back(Memory(store), request, **where)
-        (found,) = [each for message in told.messages for each in calls_in(message)]
+        result = await put_back(Memory(store), request, **where)
+        (found,) = [each for message in result.messages for each in calls_in(message)]
         assert found.signature == call.signature
         assert not await comes_back(store, request, **where, tenant="gk_2")
         asks["parameters"] = {"city": "Rome"}
@@ -569,8 +569,8 @@ def test_a_text_that_the_client_has_changed_stays_changed(message: Message, new:
     back = merged(edited, turn, "anthropic")
     assert back is not None
     assert back.text == new
-    said = [b for b in back.content if type(b) is TextBlock and b.text]
-    assert all(block.signature is None for block in said)
+    items = [b for b in back.content if type(b) is TextBlock and b.text]
+    assert all(block.signature is None for block in items)
 
 
 def test_what_only_the_client_knows_stays_in_the_turn() -> None:
@@ -587,9 +587,9 @@ def test_what_only_the_client_knows_stays_in_the_turn() -> None:
 def test_the_rows_say_nothing_in_a_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     loop("openai-chat", "anthropic", str(tmp_path / "s.db"), False, restarts=True)
-    told = json.dumps([str(vars(record)) for record in caplog.records])
+    result = json.dumps([str(vars(record)) for record in caplog.records])
     for secret in ("c2lnLW9uZQ", "c2VhbGVk", "I look both up"):
-        assert secret not in told
+        assert secret not in result
 
 
 def test_compacted_history_hides_nothing_else_of_a_turn() -> None:
@@ -598,7 +598,7 @@ def test_compacted_history_hides_nothing_else_of_a_turn() -> None:
     content = (sealed, CompactionBlock("So far."), thought, TextBlock("Yes"))
     turn = turn_of(Message.assistant(content), dialect_of("openai-chat"))
     assert turn is not None
-    told = SUMMARY.format("So far.")
-    back = merged(Message.assistant(f"{told}Yes"), turn, "anthropic")
+    result = SUMMARY.format("So far.")
+    back = merged(Message.assistant(f"{result}Yes"), turn, "anthropic")
     assert back is not None
-    assert back.content == (sealed, TextBlock(told), thought, TextBlock("Yes"))
+    assert back.content == (sealed, TextBlock(result), thought, TextBlock("Yes"))

@@ -58,12 +58,12 @@ def test_a_request_goes_on_from_a_chain_of_responses(tmp_path: Path) -> None:
             request("two", "resp_1"), answer("resp_2", call), arrival(), "anthropic"
         )
         there = Responses(store)  # another process, or this one after a restart
-        told = await there.expand(request("three", "resp_2"), arrival())
-        assert told.continues is None
-        assert [m.text for m in told.messages] == [
+        result = await there.expand(request("three", "resp_2"), arrival())
+        assert result.continues is None
+        assert [m.text for m in result.messages] == [
             *("for three", "one", "answer resp_1", "two", "", "three"),
         ], "instructions of earlier requests do not hold any more"
-        assert told.messages[4].tool_calls == [call]
+        assert result.messages[4].tool_calls == [call]
 
     run(tmp_path, work)
 
@@ -103,8 +103,8 @@ def test_a_response_is_never_another_tenants_and_is_gone_when_deleted(tmp_path: 
         await responses.keep(request("one"), answer("resp_1"), arrival(), "anthropic")
         await responses.keep(request("theirs"), answer("resp_1"), arrival(OTHER), "anthropic")
         assert b"theirs" not in (await responses.wire("resp_1", MINE) or b"")
-        told = await responses.expand(request("two", "resp_1"), arrival(OTHER))
-        assert [m.text for m in told.messages[1:]] == ["theirs", "answer resp_1", "two"]
+        result = await responses.expand(request("two", "resp_1"), arrival(OTHER))
+        assert [m.text for m in result.messages[1:]] == ["theirs", "answer resp_1", "two"]
         assert await responses.remove("resp_1", MINE)
         assert not await responses.remove("resp_1", MINE)
         assert await responses.wire("resp_1", OTHER) is not None
@@ -166,14 +166,14 @@ def _fetch(base: str, token: str, other: str) -> None:
             theirs.responses.retrieve("resp_1")
         with pytest.raises(openai.NotFoundError):
             theirs.responses.delete("resp_1")
-    with openai.OpenAI(base_url=f"{base}/v1", api_key=token) as mine:
-        found = mine.responses.retrieve("resp_1")
+    with openai.OpenAI(base_url=f"{base}/v1", api_key=token) as own:
+        found = own.responses.retrieve("resp_1")
         assert (found.id, found.output_text) == ("resp_1", "answer resp_1")
         assert found.usage is not None
         assert found.usage.output_tokens == 4
-        mine.responses.delete("resp_1")
+        own.responses.delete("resp_1")
         with pytest.raises(openai.NotFoundError) as odd:
-            mine.responses.retrieve("resp_1")
+            own.responses.retrieve("resp_1")
         assert "resp_1" in odd.value.message
 
 

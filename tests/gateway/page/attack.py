@@ -132,8 +132,8 @@ class Answers:
         return [filled(value, script, number) for number, script in enumerate(self.said)]
 
     def one(self, path: str) -> Any:
-        told = self._get(path)
-        return filled(told, self.said[0], 0) | {"id": told["id"]}
+        reply = self._get(path)
+        return filled(reply, self.said[0], 0) | {"id": reply["id"]}
 
     def all_tasks(self) -> str:
         tasks = self.each(self._get("/tasks")["tasks"][0])
@@ -146,9 +146,11 @@ class Answers:
         called = next(event for event in events if event["msg"] == "PostToolCall")
         failed = {**called, "error": "x", "tool_call": {**called["tool_call"], "id": "failed"}}
         several = self.each([*events, {**failed, "text": None}, FAILED])
-        frames = [_frame("maria", event) for told in several for event in told]
+        frames = [_frame("maria", event) for reported in several for event in reported]
         frames += [
-            _frame("maria.delta", each) for told in self.each([THOUGHT, TALK]) for each in told
+            _frame("maria.delta", each)
+            for reported in self.each([THOUGHT, TALK])
+            for each in reported
         ]
         waiting, asking = task["queued_messages"][0], task["confirmations"][0]
         frames.append(_frame("maria.queued_messages.synchronized", self.each(waiting)))
@@ -156,15 +158,15 @@ class Answers:
         return "".join(frames)
 
     def summary(self) -> Any:
-        told = self._get(f"/sessions/{self.room.session}/summary")
+        reply = self._get(f"/sessions/{self.room.session}/summary")
         for name in ("models", "branches"):
-            told[name] = told[name][:1] + self.each(told[name][0])
-        (change,) = told["changes"]
+            reply[name] = reply[name][:1] + self.each(reply[name][0])
+        (change,) = reply["changes"]
         (loss,) = change["losses"]["losses"]
         change |= {"from": self.said[0], "to": self.said[1]}
         change["losses"] = {"target": self.said[2], "count": len(self.said)}
         change["losses"]["losses"] = self.each(loss)
-        return told
+        return reply
 
     def requests(self) -> Any:
         return {
@@ -198,16 +200,16 @@ class Answers:
 
     def transcript(self) -> Any:
         """Each message once for each script."""
-        told = self._get(f"/transcripts/claude-code/{AGENTS}")
-        made: dict[str, Any] = filled(told, self.said[0], 0)
-        made["messages"] = [each for one in told["messages"] for each in self.each(one)]
-        made["summary"]["models"] = self.each(told["summary"]["models"][0])
+        reply = self._get(f"/transcripts/claude-code/{AGENTS}")
+        made: dict[str, Any] = filled(reply, self.said[0], 0)
+        made["messages"] = [each for one in reply["messages"] for each in self.each(one)]
+        made["summary"]["models"] = self.each(reply["summary"]["models"][0])
         return made
 
     def messages(self) -> Any:
-        told = self._get(f"/sessions/{self.room.session}/messages?limit=100")
-        made = [each for one in told["messages"][:3] for each in self.each(one)]
-        return told | {"messages": made + told["messages"]}
+        reply = self._get(f"/sessions/{self.room.session}/messages?limit=100")
+        made = [each for one in reply["messages"][:3] for each in self.each(one)]
+        return reply | {"messages": made + reply["messages"]}
 
     def chunks(self) -> str:
         delta = {"content": "\n\n".join(self.said), "reasoning_content": self.said[0]}
@@ -231,12 +233,12 @@ class Answers:
         if wanted is None or "text/html" in route.request.headers.get("accept", ""):
             route.continue_()
         elif streaming:
-            told = wanted()
-            body = told if isinstance(told, str) else ""
+            result = wanted()
+            body = result if isinstance(result, str) else ""
             route.fulfill(body=body, content_type="text/event-stream")
         else:
-            told = wanted()
-            body = told if isinstance(told, str) else json.dumps(told)
+            result = wanted()
+            body = result if isinstance(result, str) else json.dumps(result)
             route.fulfill(body=body, content_type="application/json")
 
 
@@ -328,13 +330,15 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=5000)
-    said = payloads(parser.parse_args().count)
+    content = payloads(parser.parse_args().count)
     began = time.monotonic()
     with sync_playwright() as playwright, closing(launch(playwright)) as browser:
-        for at in range(0, len(said), AT_A_GATEWAY):
-            _attack_one(browser, said[at : at + AT_A_GATEWAY])
-            print(f"{min(at + AT_A_GATEWAY, len(said))} of {len(said)}", end="\r", flush=True)
-    print(f"{len(said)} scripts in each field of each view: none ran, none left the page;", end=" ")
+        for at in range(0, len(content), AT_A_GATEWAY):
+            _attack_one(browser, content[at : at + AT_A_GATEWAY])
+            print(f"{min(at + AT_A_GATEWAY, len(content))} of {len(content)}", end="\r", flush=True)
+    print(
+        f"{len(content)} scripts in each field of each view: none ran, none left the page;", end=" "
+    )
     print(f"{time.monotonic() - began:.0f} s")
 
 

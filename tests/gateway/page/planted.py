@@ -34,7 +34,7 @@ def plant(place: Place, messages: list[Message], **about: Any) -> tuple[SessionR
 
 def plant_losses(place: Place, row: SessionRow, message: Message, losses: list[Any]) -> None:
     """Say that the call of this message lost something."""
-    told = {"target": "openai-responses", "count": len(losses), "losses": losses}
+    collected = {"target": "openai-responses", "count": len(losses), "losses": losses}
     event = EventRow(
         Ulids().new(),
         row.id,
@@ -42,7 +42,7 @@ def plant_losses(place: Place, row: SessionRow, message: Message, losses: list[A
         row.created_at,
         "agent",
         "pseudonymous",
-        {"message_id": message.id, "losses": told},
+        {"message_id": message.id, "losses": collected},
     )
     with il.open_store(str(place.home / "gateway.db")) as store:
         store.append_events([event])

@@ -86,11 +86,11 @@ def test_a_key_is_issued_changed_rotated_and_revoked(
         page.get_by_label("Models and routes, one a line").fill("claude-sonnet-4-6")
         page.keyboard.press("Control+End")
         page.get_by_role("button", name="Issue the key").click()
-        told = page.get_by_role("region", name="the token").inner_text()
-        assert told.startswith("gw_")
+        result = page.get_by_role("region", name="the token").inner_text()
+        assert result.startswith("gw_")
         page.keyboard.press("Enter")
         page.locator("dialog").wait_for(state="detached")
-        assert told not in page.content()
+        assert result not in page.content()
         line = page.get_by_role("row").filter(has_text="from the page")
         assert "of $7.50 a day" in line.inner_text()
         assert "only anthropic:claude-sonnet-4-6" in line.inner_text()
@@ -105,7 +105,7 @@ def test_a_key_is_issued_changed_rotated_and_revoked(
         page.get_by_role("button", name="Rotate from the page").click()
         page.get_by_label("The old token stays valid for").select_option("not at all")
         page.get_by_role("button", name="Rotate", exact=True).click()
-        assert page.get_by_role("region", name="the token").inner_text() != told
+        assert page.get_by_role("region", name="the token").inner_text() != result
         page.get_by_role("button", name="Done").click()
 
         page.get_by_role("button", name="Revoke from the page").click()

@@ -17,13 +17,13 @@ pytest.importorskip("playwright", reason="playwright is not installed: `make pag
 
 def test_no_script_in_any_field_of_any_view_runs(browser: Any, tmp_path: Path) -> None:
     """5,000 and more: `python -m tests.gateway.page.attack`."""
-    said = payloads()[:: 300 // AT_ONCE]
+    content = payloads()[:: 300 // AT_ONCE]
     with standing(tmp_path, behind=Scripted) as (place, _):
-        attacked(browser, place, furnished(place), said)
+        attacked(browser, place, furnished(place), content)
 
 
 def test_every_text_that_is_not_the_gateways_own_is_a_script() -> None:
-    told = {"id": "1", "name": "n", "args": {"a": ["b", {"c": "d"}]}, "status": "idle", "n": 1}
+    collected = {"id": "1", "name": "n", "args": {"a": ["b", {"c": "d"}]}, "status": "idle", "n": 1}
     args = {"a": ["x", {"c": "x"}], "x": "x"}
     wanted = {"id": "1-7", "name": "x", "args": args, "status": "idle", "n": 1}
-    assert filled(told, "x", 7) == wanted
+    assert filled(collected, "x", 7) == wanted

@@ -293,9 +293,9 @@ def test_the_first_request_is_sent_from_the_page_and_then_there_is_an_overview(
 def test_of_a_thousand_tasks_two_hundred_are_drawn_at_first(page: Any, place: Place) -> None:
     task = {"status": "idle", "created": 1, "cwd": "/x", "ended": None, "queued": 0}
     tasks = [{**task, "id": f"t{number}", "name": f"task {number}"} for number in range(1000)]
-    told = f"event: daemon.tasks.synchronized\ndata: {json.dumps({'tasks': tasks})}\n\n"
+    result = f"event: daemon.tasks.synchronized\ndata: {json.dumps({'tasks': tasks})}\n\n"
     events = f"{place.base}/events"
-    page.route(events, lambda route: route.fulfill(body=told, content_type="text/event-stream"))
+    page.route(events, lambda route: route.fulfill(body=result, content_type="text/event-stream"))
     page.goto("/tasks")
     drawn = page.get_by_role("list", name="Task list").get_by_role("listitem")
     expect(drawn).to_have_count(200)

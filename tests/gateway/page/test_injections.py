@@ -55,25 +55,25 @@ async def plant(place: Place, said: list[str]) -> tuple[str, str]:
 
 
 def test_no_script_in_what_is_shown_runs(page: Any, place: Place) -> None:
-    said = payloads()
-    assert len(set(said)) == COUNT
-    task, tool = apart(plant(place, said))
+    content = payloads()
+    assert len(set(content)) == COUNT
+    task, tool = apart(plant(place, content))
     log = page.get_by_role("log", name="Conversation")
     page.goto(f"/#/tasks/{task}")
     page.get_by_role("button", name="Show everything from the beginning").click()
     expect(log.get_by_role("article", name="assistant")).to_have_count(COUNT + 1, timeout=30_000)
     shown = log.locator("article.assistant .prose").all_text_contents()
-    assert letters(said) == [
-        one and two for one, two in zip(letters(said), letters(shown), strict=False)
+    assert letters(content) == [
+        one and two for one, two in zip(letters(content), letters(shown), strict=False)
     ]
     assert safe_links(page)
     unharmed(page)
     names = page.get_by_role("list", name="Task list").locator(".name").all_text_contents()
-    assert set(said[:: len(AROUND)]) <= set(names)
+    assert set(content[:: len(AROUND)]) <= set(names)
     page.goto(f"/#/tasks/{tool}")
     expect(log.get_by_role("article", name="tool")).to_contain_text("read_file: done")
     log.get_by_text("read_file: done").click()
-    assert said[-1] in log.get_by_role("article", name="tool").text_content()
+    assert content[-1] in log.get_by_role("article", name="tool").text_content()
     unharmed(page)
     page.goto(f"/#/sessions/{task}")
     earlier = page.get_by_role("button", name="Earlier messages")
@@ -87,11 +87,11 @@ def test_no_script_in_what_is_shown_runs(page: Any, place: Place) -> None:
 
 
 def test_no_script_in_a_body_runs(page: Any) -> None:
-    said = payloads()
+    content = payloads()
     body = {
-        "model": said[0],
-        "messages": [{"role": "user", "content": text} for text in said],
-        **{text: text for text in said[:20]},
+        "model": content[0],
+        "messages": [{"role": "user", "content": text} for text in content],
+        **{text: text for text in content[:20]},
     }
     page.goto("/convert?from=openai-chat")
     page.get_by_label("Your body").fill(json.dumps(body))

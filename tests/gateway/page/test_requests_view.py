@@ -224,16 +224,16 @@ def test_keys_and_caps_can_be_looked_at_by_who_may(browser: Any, tmp_path: Path)
 
 def test_a_cost_that_lacks_a_price_is_marked(page: Any, place: Place) -> None:
     def without_prices(route: Any) -> None:
-        told = route.fetch().json()
-        for row in told["models"]:
+        result = route.fetch().json()
+        for row in result["models"]:
             row.update(cost_usd="0", unpriced=row["requests"])
-        told["week"].update(cost_usd="0.02", unpriced=1)
-        route.fulfill(json=told)
+        result["week"].update(cost_usd="0.02", unpriced=1)
+        route.fulfill(json=result)
 
     def without_a_part(route: Any) -> None:
-        told = route.fetch().json()
-        told["usage"].update(cost_usd="0.02", unpriced=["code_execution"])
-        route.fulfill(json=told)
+        result = route.fetch().json()
+        result["usage"].update(cost_usd="0.02", unpriced=["code_execution"])
+        route.fulfill(json=result)
 
     id = send(place, "hello")
     page.route(re.compile(r"/stats\?"), without_prices)

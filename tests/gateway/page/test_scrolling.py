@@ -29,7 +29,7 @@ def test_a_long_conversation_scrolls_with_few_elements(browser: Any, tmp_path: P
 
 
 def test_it_has_everything_that_conversations_have() -> None:
-    told = conversation(400)
-    assert len(told) == 400
-    kinds = {type(block).__name__ for message in told for block in message.content}
+    result = conversation(400)
+    assert len(result) == 400
+    kinds = {type(block).__name__ for message in result for block in message.content}
     assert kinds == {"TextBlock", "ThinkingBlock", "ToolUseBlock", "ToolResultBlock"}

@@ -30,8 +30,8 @@ def test_browsers_get_the_page_and_all_others_what_they_got(tmp_path: Path) -> N
         assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
         assert text.startswith("<!doctype html>")
         for accept in ("*/*", "application/json"):
-            _, told, headers = await gateway.ask("GET", "/", headers={"accept": accept})
-            assert told["name"] == "interlingua"
+            _, reply, headers = await gateway.ask("GET", "/", headers={"accept": accept})
+            assert reply["name"] == "interlingua"
             assert headers["vary"] == "accept"
 
     run(tmp_path, work)
@@ -49,10 +49,10 @@ def test_no_code_runs_but_the_files_of_the_page(tmp_path: Path) -> None:
         asked = re.findall(r'<(?:link|script|img)[^>]* (?:src|href)="(/[^"]*)"', text)
         assert len(asked) >= 5
         for path in (*asked, *[f"/page/{name}" for name in contents() if name != INDEX]):
-            status, _, told = await gateway.ask("GET", path)
+            status, _, reply = await gateway.ask("GET", path)
             assert status == 200, path
-            assert told["x-content-type-options"] == "nosniff"
-            assert told["cache-control"] == "no-store"
+            assert reply["x-content-type-options"] == "nosniff"
+            assert reply["cache-control"] == "no-store"
 
     run(tmp_path, work)
 

@@ -205,8 +205,8 @@ def test_branches_are_shown_where_they_begin_and_can_be_chosen(page: Any, place:
 
 
 def test_ten_thousand_messages_are_never_all_there(page: Any, place: Place) -> None:
-    said = [Message.user(f"message {n} " + "word " * 30) for n in range(10_000)]
-    row, added = plant(place, said, name="long")
+    items = [Message.user(f"message {n} " + "word " * 30) for n in range(10_000)]
+    row, added = plant(place, items, name="long")
     show(page, row)
     expect(articles(page).last).to_contain_text("message 9999 ")
     expect(articles(page)).to_have_count(100)  # so the first text takes as long as in a short one
@@ -248,9 +248,9 @@ def test_a_transcript_is_seen_in_another_form(page: Any, place: Place) -> None:
     expect(page.get_by_role("region", name="Differences").locator("del").first).to_be_visible()
     page.get_by_role("button", name="Copy as Python").click()
     expect(page.get_by_text("Copied.")).to_be_visible()
-    told: dict[str, Any] = {}
-    exec(compile(page.evaluate("navigator.clipboard.readText()"), "copied", "exec"), told)
-    assert told["written"].wire["messages"][0]["role"] == "user"
+    collected: dict[str, Any] = {}
+    exec(compile(page.evaluate("navigator.clipboard.readText()"), "copied", "exec"), collected)
+    assert collected["written"].wire["messages"][0]["role"] == "user"
     page.get_by_role("button", name="Copy as curl").click()
     page.wait_for_function(
         "async () => (await navigator.clipboard.readText()).startsWith('curl http')"
@@ -397,19 +397,19 @@ PLACES = 20
 def test_no_script_runs_in_a_transcript_or_its_file(
     page: Any, browser: Any, place: Place, tmp_path: Path
 ) -> None:
-    said = payloads()
+    content = payloads()
     with il.open_store(str(place.home / "gateway.db")) as store:
-        row = store.create_session(said[3], name=said[2], active_model=said[4])
-        store.append(row.id, [everywhere(text) for text in said], check=False)
+        row = store.create_session(content[3], name=content[2], active_model=content[4])
+        store.append(row.id, [everywhere(text) for text in content], check=False)
     assert json.dumps(msgspec.to_builtins(everywhere("%%"))).count("%%") >= PLACES
     show(page, row)
     expect(articles(page)).to_have_count(100)
-    expect(page.get_by_role("heading", level=1)).to_have_text(said[2])
+    expect(page.get_by_role("heading", level=1)).to_have_text(content[2])
     for count in (200, 300):
         page.get_by_role("button", name="Earlier messages").evaluate("button => button.click()")
         expect(articles(page)).to_have_count(count)
-    _shows_all(page, said)
-    unharmed(page, images=len(said))
+    _shows_all(page, content)
+    unharmed(page, images=len(content))
     page.get_by_text("Export", exact=True).click()
     page.get_by_label("Redact:").uncheck()
     _, path = export(page, "html")
@@ -421,8 +421,8 @@ def test_no_script_runs_in_a_transcript_or_its_file(
     for count in (200, 300):
         other.get_by_role("button", name="Earlier messages").evaluate("button => button.click()")
         expect(articles(other)).to_have_count(count)
-    _shows_all(other, said)
-    unharmed(other, images=len(said))
+    _shows_all(other, content)
+    unharmed(other, images=len(content))
     context.close()
 
 

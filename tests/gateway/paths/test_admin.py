@@ -99,8 +99,8 @@ def test_no_other_caller_changes_or_learns_anything(tmp_path: Path) -> None:
         async with served(tmp_path) as gateway:
             for row in ROWS:
                 for who, (token, status, code) in callers.items():
-                    found, told, _ = await ask(gateway, row, token, ids)
-                    assert (found, told["error"]["code"]) == (status, code), (row, who)
+                    found, reply, _ = await ask(gateway, row, token, ids)
+                    assert (found, reply["error"]["code"]) == (status, code), (row, who)
             assert everything(tmp_path) == before, "nothing was changed, and nothing logged"
             for row in ROWS:
                 if row.method == "GET":
@@ -122,8 +122,8 @@ def test_an_admin_key_that_loses_the_right_loses_it_at_once(tmp_path: Path) -> N
             assert (await gateway.ask("GET", "/admin/keys", token=admin.token))[0] == 200
             with il.open_store(str(tmp_path / "gateway.db")) as store:
                 change(store, admin.key.id, admin=False)
-            found, told, _ = await gateway.ask("POST", "/admin/keys", {"name": "x"}, admin.token)
-            assert (found, told["error"]["code"]) == (403, "admin_required")
+            found, reply, _ = await gateway.ask("POST", "/admin/keys", {"name": "x"}, admin.token)
+            assert (found, reply["error"]["code"]) == (403, "admin_required")
 
     asyncio.run(run_())
 
@@ -195,19 +195,19 @@ def test_what_cannot_be_done_over_the_network(tmp_path: Path) -> None:
                 ({"name": "x", "user_id": "usr_none"}, "not_found"),
                 ({}, "invalid_request"),
             ):
-                status, told, _ = await gateway.ask("POST", "/admin/keys", body, admin.token)
-                assert told["error"]["code"] == code, (body, told)
+                status, reply, _ = await gateway.ask("POST", "/admin/keys", body, admin.token)
+                assert reply["error"]["code"] == code, (body, reply)
             path = f"/admin/keys/{other.key.id}"
             assert (await gateway.ask("PATCH", path, {"admin": False}, admin.token))[0] == 400
-            status, told, _ = await gateway.ask("POST", f"{path}/rotate", {}, admin.token)
-            assert (status, told["error"]["code"]) == (403, "admin_key")
+            status, reply, _ = await gateway.ask("POST", f"{path}/rotate", {}, admin.token)
+            assert (status, reply["error"]["code"]) == (403, "admin_key")
             assert (await gateway.ask("DELETE", path, token=admin.token))[0] == 200
             body = {"name": "T", "email": "a@b.c"}
             assert (await gateway.ask("POST", "/admin/teams", body, admin.token))[0] == 400
             assert (await gateway.ask("POST", "/admin/users", body, admin.token))[0] == 201
-            status, told, _ = await gateway.ask("POST", "/admin/users", body, admin.token)
-            assert (status, told["error"]["code"]) == (409, "conflict")
-            assert "e-mail" in told["error"]["message"]
+            status, reply, _ = await gateway.ask("POST", "/admin/users", body, admin.token)
+            assert (status, reply["error"]["code"]) == (409, "conflict")
+            assert "e-mail" in reply["error"]["message"]
             _, log, _ = await gateway.ask("GET", "/admin/audit", token=admin.token)
             assert "a@b.c" not in json.dumps(log), "an address is in the table of users only"
 
@@ -221,13 +221,13 @@ def test_budgets_are_added_listed_and_removed(tmp_path: Path) -> None:
             body = {**BODIES["/admin/budgets"], "owner_id": admin.key.id}
             status, made, _ = await gateway.ask("POST", "/admin/budgets", body, admin.token)
             assert (status, made["owner_id"]) == (201, admin.key.id)
-            _, told, _ = await gateway.ask("GET", "/admin/budgets", token=admin.token)
-            assert told == {"budgets": [made], "has_more": False}
+            _, reply, _ = await gateway.ask("GET", "/admin/budgets", token=admin.token)
+            assert reply == {"budgets": [made], "has_more": False}
             path = f"/admin/budgets/{made['id']}"
             assert (await gateway.ask("DELETE", path, token=admin.token))[0] == 200
             assert (await gateway.ask("DELETE", path, token=admin.token))[0] == 404
-            _, told, _ = await gateway.ask("GET", "/admin/budgets", token=admin.token)
-            assert told["budgets"] == []
+            _, reply, _ = await gateway.ask("GET", "/admin/budgets", token=admin.token)
+            assert reply["budgets"] == []
 
     asyncio.run(run_())
 

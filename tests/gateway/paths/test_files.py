@@ -116,10 +116,10 @@ def test_each_key_has_its_own_files(tmp_path: Path, by_sdk: Any) -> None:
         headers = VERSION if by_sdk is by_anthropic else {}
         for method, path in PATHS:
             for token, expected in ((other, 404), (None, 401), ("gw_wrong", 401)):
-                status, told, _ = await gateway.ask(
+                status, reply, _ = await gateway.ask(
                     method, path.format(id=id), token=token, headers=headers
                 )
-                assert status == expected, (path, told)
+                assert status == expected, (path, reply)
         _, listed, _ = await gateway.ask("GET", "/v1/files", token=other, headers=headers)
         assert listed["data"] == []
         assert vendors.seen == [], "the provider is not asked"
@@ -154,9 +154,9 @@ def test_a_request_cannot_name_a_file_of_another_key(tmp_path: Path) -> None:
         for name, path, body in named(id):
             kind = {"content-type": "application/json", "authorization": f"Bearer {other}"}
             async with gateway.http.post(gateway.base + path, data=body, headers=kind) as reply:
-                told = await reply.text()
-                assert reply.status == 404, (name, told)
-                assert "No such File object" in told
+                result = await reply.text()
+                assert reply.status == 404, (name, result)
+                assert "No such File object" in result
         assert vendors.seen == []
         for name, path, body in named(id):
             kind = {"content-type": "application/json", "authorization": f"Bearer {owner}"}

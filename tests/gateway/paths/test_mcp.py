@@ -69,8 +69,8 @@ async def said(gateway: Served, token: str | None, words: str) -> str:
     path = f"/sessions/{made['id']}"
     await gateway.ask("POST", f"{path}/turns", {"content": words}, token)
     for _ in range(200):
-        _, told, _ = await gateway.ask("GET", f"{path}/messages", token=token)
-        if len(told["messages"]) >= 2:
+        _, reply, _ = await gateway.ask("GET", f"{path}/messages", token=token)
+        if len(reply["messages"]) >= 2:
             break
         await asyncio.sleep(0.02)
     return str(made["id"])
@@ -129,10 +129,10 @@ def test_tools_of_servers_are_offered_by_key_and_called(
 def test_sessions_are_searched_and_read_by_their_tenant_alone(tmp_path: Path) -> None:
     async def run(provider: Upstream) -> None:
         provider.configure(tmp_path)
-        mine, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
+        own, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
         async with served(tmp_path) as gateway:
-            id = await said(gateway, mine, "a secret needle")
-            async with client(gateway, mine) as opened:
+            id = await said(gateway, own, "a secret needle")
+            async with client(gateway, own) as opened:
                 found = json.loads(
                     text(await opened.call_tool("search_sessions", {"query": "needle"}))
                 )

@@ -25,9 +25,9 @@ def test_huge_numbers_of_queries_are_refused(tmp_path: Path) -> None:
             for path in paths:
                 headers = {} if "limit=" in path else SSE
                 for number in HUGE:
-                    status, told, _ = await asyncio.wait_for(
+                    status, result, _ = await asyncio.wait_for(
                         gateway.ask("GET", path + number, headers=headers), 5
                     )
-                    assert status == 400, (path, number[:30], status, told)
+                    assert status == 400, (path, number[:30], status, result)
 
     asyncio.run(work())

@@ -21,13 +21,13 @@ schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not i
 
 
 def test_the_document_has_every_path_and_no_other() -> None:
-    told = document()
-    paths = {(method.upper(), path) for path, each in told["paths"].items() for method in each}
+    result = document()
+    paths = {(method.upper(), path) for path, each in result["paths"].items() for method in each}
     assert paths == {(row.method, row.path.replace(":path}", "}")) for row in rows()}
     assert set(DOCS) == {(row.method, row.path) for row in ROWS}
     assert not {path for _, path in paths} & set(front_paths()), "the fronts are the providers' own"
     for row in rows():
-        operation = told["paths"][row.path.replace(":path}", "}")][row.method.lower()]
+        operation = result["paths"][row.path.replace(":path}", "}")][row.method.lower()]
         assert (operation["security"] == []) is row.open, row
 
 
@@ -127,8 +127,8 @@ def test_no_operation_answers_without_a_key(gateway: tuple[str, str]) -> None:
 def test_the_document_is_served_to_everybody(tmp_path: Path) -> None:
     async def work() -> None:
         async with served(tmp_path) as here:
-            status, told, _ = await here.ask("GET", "/openapi.json")
+            status, reply, _ = await here.ask("GET", "/openapi.json")
             assert status == 200
-            assert told == document()
+            assert reply == document()
 
     asyncio.run(work())

@@ -63,8 +63,8 @@ def by_sdks(url: str, token: str) -> None:
         pictures = [("a.png", io.BytesIO(b"one")), ("b.png", io.BytesIO(b"two"))]
         edited = client.images.edit(model="openai:gpt-image-1", image=pictures, prompt="a dot")
         assert edited.data
-        spoken = client.audio.speech.create(model="tts-1", voice="alloy", input="hi").read()
-        assert spoken == SOUND
+        dialect = client.audio.speech.create(model="tts-1", voice="alloy", input="hi").read()
+        assert dialect == SOUND
         heard = client.audio.transcriptions.create(
             model="openai:whisper-1", file=("a.mp3", io.BytesIO(SOUND * 5))
         )
@@ -123,26 +123,26 @@ def test_every_path_and_principal(tmp_path: Path) -> None:
         for path, action in PASSED.items():
             body = {"model": "openai:some-model", "input": "x"}
             for name, token in (*tokens.items(), ("none", None)):
-                status, told, _ = await gateway.ask("POST", path, body, token)
+                status, reply, _ = await gateway.ask("POST", path, body, token)
                 expected = {"only": 403, "capped": 403}.get(name, 401)
                 if (name, action) == ("capped", "moderations"):
                     expected = 200  # which costs nothing
-                assert status == expected, (path, name, told)
-                assert KEY not in json.dumps(told)
+                assert status == expected, (path, name, reply)
+                assert KEY not in json.dumps(reply)
         assert {each.path for each in vendors.seen} == {"/openai/v1/moderations"}
         strange = {"model": "anthropic:claude-sonnet-4-6"}
         rich = key(tmp_path, "rich").token
-        status, told, _ = await gateway.ask("POST", "/v1/images/generations", strange, rich)
-        assert (status, told["error"]["code"]) == (404, "model_not_available")
-        status, told, _ = await gateway.ask("POST", "/v1/images/generations", {}, rich)
+        status, reply, _ = await gateway.ask("POST", "/v1/images/generations", strange, rich)
+        assert (status, reply["error"]["code"]) == (404, "model_not_available")
+        status, reply, _ = await gateway.ask("POST", "/v1/images/generations", {}, rich)
         assert status == 400
         slow = key(tmp_path, "slow", requests_per_minute=1).token
         assert (await gateway.ask("POST", "/v1/moderations", {"input": "x"}, slow))[0] == 200
-        status, told, _ = await gateway.ask("POST", "/v1/moderations", {"input": "x"}, slow)
-        assert (status, told["error"]["type"]) == (429, "rate_limit_error")
-        status, told, _ = await gateway.ask("POST", "/v1/rerank", {"model": "openai:r"}, rich)
+        status, reply, _ = await gateway.ask("POST", "/v1/moderations", {"input": "x"}, slow)
+        assert (status, reply["error"]["type"]) == (429, "rate_limit_error")
+        status, reply, _ = await gateway.ask("POST", "/v1/rerank", {"model": "openai:r"}, rich)
         assert status == 502
-        assert KEY not in json.dumps(told)
+        assert KEY not in json.dumps(reply)
 
     run(tmp_path, work)
 

@@ -89,23 +89,23 @@ def test_every_path_asks_for_a_key_unless_the_table_says_that_it_is_open(tmp_pat
         async with served(tmp_path) as gateway:
             for row in (*rows(), *hosted):
                 for kind, token in tokens.items():
-                    status, told, headers = await gateway.ask(
+                    status, reply, headers = await gateway.ask(
                         row.method, _path(row), _body(row), token, headers=PAGE
                     )
                     if row.open:
-                        assert status == 200, (row, kind, told)
+                        assert status == 200, (row, kind, reply)
                     else:
-                        assert status == 401, (row, kind, told)
+                        assert status == 401, (row, kind, reply)
                         assert "www-authenticate" in headers, (row, kind)
                         if not row.dialect:
-                            assert _code(told) in (
+                            assert _code(reply) in (
                                 *("missing_key", "invalid_key"),
                                 *("key_revoked", "key_expired"),
-                            ), (row, kind, told)
-                status, told, _ = await gateway.ask(
+                            ), (row, kind, reply)
+                status, reply, _ = await gateway.ask(
                     row.method, _path(row), _body(row), good, headers=PAGE
                 )
-                assert status not in (401, 403, 405, 500), (row, told)
+                assert status not in (401, 403, 405, 500), (row, reply)
 
     with Upstream() as provider:
         asyncio.run(run(provider))
@@ -117,9 +117,9 @@ def test_every_front_asks_for_a_key_in_its_own_words(tmp_path: Path) -> None:
         key(tmp_path)
         async with served(tmp_path) as gateway:
             for path in (*front_paths(), "/v1beta/models/x:generateContent"):
-                status, told, _ = await gateway.ask("POST", path, {"model": "x"}, "gw_bad")
+                status, reply, _ = await gateway.ask("POST", path, {"model": "x"}, "gw_bad")
                 assert status == 401, path
-                assert "error" in told or "error_type" in told, (path, told)
+                assert "error" in reply or "error_type" in reply, (path, reply)
             assert provider.requests == []
 
     with Upstream() as provider:
@@ -196,10 +196,10 @@ def test_web_pages_are_refused_before_anything_is_asked(tmp_path: Path, origin: 
         provider.configure(tmp_path)
         async with served(tmp_path) as gateway:
             for path, body in (("/v1/chat/completions", asked("hi")), ("/sessions", {})):
-                status, told, headers = await gateway.ask(
+                status, reply, headers = await gateway.ask(
                     "POST", path, body, headers={"origin": origin}
                 )
-                assert (status, _code(told)) == (403, "origin_not_allowed")
+                assert (status, _code(reply)) == (403, "origin_not_allowed")
                 assert not any(name.startswith("access-control") for name in headers)
             assert provider.requests == []
 
@@ -213,14 +213,14 @@ def test_the_gateways_own_page_may_ask(tmp_path: Path) -> None:
             for origin in (gateway.base, gateway.base.replace("http:", "https:")):
                 for path in ("/sessions", "/task"):
                     body = {"workspace_path": "."} if path == "/sessions" else {}
-                    status, told, headers = await gateway.ask(
+                    status, reply, headers = await gateway.ask(
                         "POST", path, body, headers={"origin": origin}
                     )
-                    assert status in (201, 409), told
+                    assert status in (201, 409), reply
                     assert not any(name.startswith("access-control") for name in headers)
             other = gateway.base.replace("127.0.0.1", "localhost")
-            status, told, _ = await gateway.ask("POST", "/task", {}, headers={"origin": other})
-            assert (status, _code(told)) == (403, "origin_not_allowed")
+            status, reply, _ = await gateway.ask("POST", "/task", {}, headers={"origin": other})
+            assert (status, _code(reply)) == (403, "origin_not_allowed")
 
     asyncio.run(run())
 
@@ -240,8 +240,8 @@ def test_what_a_page_of_elsewhere_loads_is_refused(
 ) -> None:
     async def run() -> None:
         async with served(tmp_path) as gateway:
-            said = {"sec-fetch-site": site, "sec-fetch-mode": mode}
-            assert (await gateway.ask("GET", "/tasks", headers=said))[0] == status
+            fields = {"sec-fetch-site": site, "sec-fetch-mode": mode}
+            assert (await gateway.ask("GET", "/tasks", headers=fields))[0] == status
 
     asyncio.run(run())
 
@@ -249,9 +249,9 @@ def test_what_a_page_of_elsewhere_loads_is_refused(
 def test_another_tenant_never_sees_what_is_somebodys(tmp_path: Path) -> None:
     async def run(provider: Upstream) -> None:
         provider.configure(tmp_path)
-        mine, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
+        own, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
         async with served(tmp_path) as gateway:
-            _, made, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."}, mine)
+            _, made, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."}, own)
             id = made["id"]
             for row in rows():
                 if "/sessions/{id}" not in row.path:
@@ -262,9 +262,9 @@ def test_another_tenant_never_sees_what_is_somebodys(tmp_path: Path) -> None:
                 assert theirs[1] == missing[1], "who guesses an id learns nothing"
             _, listed, _ = await gateway.ask("GET", "/sessions", token=other)
             assert listed["sessions"] == []
-            _, listed, _ = await gateway.ask("GET", "/sessions", token=mine)
+            _, listed, _ = await gateway.ask("GET", "/sessions", token=own)
             assert [each["id"] for each in listed["sessions"]] == [id]
-            await _no_losses_of_others(gateway, mine, other)
+            await _no_losses_of_others(gateway, own, other)
 
     with Upstream() as provider:
         asyncio.run(run(provider))
@@ -283,13 +283,13 @@ async def _no_losses_of_others(gateway: Served, mine: str, other: str) -> None:
     assert report["count"] == len(report["losses"]) == count
 
 
-def test_paths_and_methods_that_are_not_there_are_told_in_our_words(tmp_path: Path) -> None:
+def test_unknown_paths_and_methods_get_an_error_of_ours(tmp_path: Path) -> None:
     async def run() -> None:
         async with served(tmp_path) as gateway:
-            status, told, _ = await gateway.ask("GET", "/nothing")
-            assert (status, _code(told)) == (404, "not_found")
-            status, told, headers = await gateway.ask("PUT", "/sessions")
-            assert (status, _code(told)) == (405, "method_not_allowed")
+            status, reply, _ = await gateway.ask("GET", "/nothing")
+            assert (status, _code(reply)) == (404, "not_found")
+            status, reply, headers = await gateway.ask("PUT", "/sessions")
+            assert (status, _code(reply)) == (405, "method_not_allowed")
             assert "GET" in headers["allow"]
 
     asyncio.run(run())
@@ -354,8 +354,10 @@ def test_every_refused_request_is_a_line_of_the_log(
                 ("GET", "/nowhere", 404),
                 ("GET", secret, 404),
             ):
-                found, told, _ = await gateway.ask(method, path, {}, token, headers={"accept": "x"})
-                assert found == status, (path, told)
+                found, reply, _ = await gateway.ask(
+                    method, path, {}, token, headers={"accept": "x"}
+                )
+                assert found == status, (path, reply)
                 await gateway.stored()
                 seen = lines()
                 assert [line["status"] for line in seen] == [status], (path, seen)

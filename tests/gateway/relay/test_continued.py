@@ -248,12 +248,12 @@ def test_white_space_alone_is_not_shown_to_the_next_model(before: str) -> None:
     sweep = Sweep(Blank())
     data = written("openai-chat", response_of(il.TextBlock(BLANK + TEXT)))
     sweep.provider.first = Cut(data[: data.index(b"It rains")], "break")
-    _, told = asyncio.run(sweep.answer("openai-chat", "openai-chat"))
+    _, result = asyncio.run(sweep.answer("openai-chat", "openai-chat"))
     if before in (BLANK, ""):
-        assert heard("openai-chat", told).text == BLANK + TEXT
+        assert heard("openai-chat", result).text == BLANK + TEXT
     else:
-        assert has_error("openai-chat", told)
-        assert pieces("openai-chat", told) == BLANK
+        assert has_error("openai-chat", result)
+        assert pieces("openai-chat", result) == BLANK
 
 
 def test_a_short_last_block_proves_no_seam() -> None:
@@ -269,9 +269,9 @@ def test_a_call_may_follow_a_reason_if_the_connection_breaks(how: str) -> None:
     here, other = Sweep(), il.ToolUseBlock("call_2", "weather", {"city": "Graz"})
     data = written("openai-chat", response_of(CALL)).partition(b"data: [DONE]")[0]
     here.provider.first, here.provider.whole = Cut(data, how), response_of(CALL, other)
-    _, told = asyncio.run(here.answer("openai-chat", "openai-chat"))
-    assert is_whole_stream("openai-chat", told) == (how == "end")
-    assert has_error("openai-chat", told) == (how == "break")
+    _, result = asyncio.run(here.answer("openai-chat", "openai-chat"))
+    assert is_whole_stream("openai-chat", result) == (how == "end")
+    assert has_error("openai-chat", result) == (how == "break")
 
 
 def test_a_word_that_is_unknown_is_refused(tmp_path: Path) -> None:
@@ -345,5 +345,5 @@ async def test_a_call_that_broke_off_is_completed_or_made_anew(
             assert reason == "tool_calls"
     assert len(provider.requests) == asked
     first = il.dialect("openai-chat" if route == "sure" else "anthropic")
-    told = first.read_request(provider.requests[1]).messages[-1].text
-    assert told.startswith(CALL_HEAD)
+    result = first.read_request(provider.requests[1]).messages[-1].text
+    assert result.startswith(CALL_HEAD)

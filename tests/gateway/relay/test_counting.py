@@ -70,11 +70,11 @@ def test_a_key_sees_only_the_models_that_it_may_use(tmp_path: Path) -> None:
         provider.configure(tmp_path)
         token = key(tmp_path, allowed_models=(OPENAI,)).token
         async with served(tmp_path, settings_in(tmp_path, routes=ROUTES)) as gateway:
-            _, told, _ = await gateway.ask("GET", "/v1/models", token=token)
-            assert [each["id"] for each in told["data"]] == [OPENAI]
+            _, reply, _ = await gateway.ask("GET", "/v1/models", token=token)
+            assert [each["id"] for each in reply["data"]] == [OPENAI]
             assert (await gateway.ask("GET", f"/v1/models/{ANTHROPIC}", token=token))[0] == 404
-            _, told, _ = await gateway.ask("GET", "/models", token=token)
-            assert told["data"][0]["capabilities"]["supports_tools"] is True
+            _, reply, _ = await gateway.ask("GET", "/models", token=token)
+            assert reply["data"][0]["capabilities"]["supports_tools"] is True
 
     run(work)
 
@@ -87,8 +87,8 @@ def test_models_of_providers_without_a_key_are_not_listed(
 
     async def work() -> None:
         async with served(tmp_path) as gateway:
-            _, told, _ = await gateway.ask("GET", "/v1/models")
-            listed = {each["id"].partition(":")[0] for each in told["data"]}
+            _, reply, _ = await gateway.ask("GET", "/v1/models")
+            listed = {each["id"].partition(":")[0] for each in reply["data"]}
             assert "local" in listed
             assert not listed & {"anthropic", "openai"}
 
@@ -101,10 +101,10 @@ def test_pages_that_are_asked_for_oddly_are_refused_in_the_dialect(tmp_path: Pat
         async with served(tmp_path) as gateway:
             version = {"anthropic-version": "2023-06-01"}
             for query in ("limit=0", "limit=x", "after_id=nobody"):
-                status, told, _ = await gateway.ask("GET", f"/v1/models?{query}", headers=version)
-                assert (status, told["type"]) == (400, "error"), query
-            status, told, _ = await gateway.ask("GET", "/v1beta/models?pageToken=x")
-            assert (status, told["error"]["code"]) == (400, 400)
+                status, reply, _ = await gateway.ask("GET", f"/v1/models?{query}", headers=version)
+                assert (status, reply["type"]) == (400, "error"), query
+            status, reply, _ = await gateway.ask("GET", "/v1beta/models?pageToken=x")
+            assert (status, reply["error"]["code"]) == (400, 400)
             assert (await gateway.ask("GET", "/api/version"))[1]["version"]
 
     run(work)
@@ -136,10 +136,10 @@ def test_a_prompt_is_estimated_where_the_provider_does_not_count(
         async with served(tmp_path) as gateway:
             exchange = Exchange(Arrival("req_1", match.front.dialect))
             data = json.dumps(body).encode()
-            told = await count(gateway.service.gateway, exchange, match, data, {})
-            assert told.status == exchange.outcome.status == 200
-            assert 5 <= json.loads(told.body)[field] <= 40
-            assert (b"x-interlingua-count", b"estimate") in told.headers
+            result = await count(gateway.service.gateway, exchange, match, data, {})
+            assert result.status == exchange.outcome.status == 200
+            assert 5 <= json.loads(result.body)[field] <= 40
+            assert (b"x-interlingua-count", b"estimate") in result.headers
             assert provider.requests == []
 
     run(work)
@@ -153,9 +153,9 @@ def test_a_prompt_is_counted_by_the_provider_that_can(tmp_path: Path) -> None:
             for match, body in ((COUNT_A, HELLO), (COUNT_G._replace(model=ANTHROPIC), CONTENTS)):
                 exchange = Exchange(Arrival("req_1", match.front.dialect))
                 data = json.dumps({**body, "model": ANTHROPIC} if match is COUNT_A else body)
-                told = await count(gateway.service.gateway, exchange, match, data.encode(), {})
-                assert list(json.loads(told.body).values()) == [77]
-                assert (b"x-interlingua-count", b"provider") in told.headers
+                result = await count(gateway.service.gateway, exchange, match, data.encode(), {})
+                assert list(json.loads(result.body).values()) == [77]
+                assert (b"x-interlingua-count", b"provider") in result.headers
             assert "max_tokens" not in provider.requests[-1]
 
     run(work)

@@ -89,9 +89,9 @@ class Place(NamedTuple):
         headers = {"authorization": f"Bearer {self.token}", **headers}
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         reply = connection.getresponse()
-        told = (reply.status, reply.headers, json.loads(reply.read()))
+        parsed = (reply.status, reply.headers, json.loads(reply.read()))
         connection.close()
-        return told
+        return parsed
 
     def losses(self, headers: Any) -> list[str]:
         report = self.send("GET", f"/losses/{headers['x-request-id']}")[2]
@@ -159,10 +159,10 @@ def test_openai_s_sdk_and_a_chat_model(place: Place, model: str) -> None:
 
 def test_a_chat_model_that_reports_the_probabilities_of_its_tokens(place: Place) -> None:
     body = {"model": "openai:gpt-4.1", "input": TEXT, "questions": OPENAI}
-    status, headers, told = place.send("POST", "/v1/decisions", body)
-    assert status == 200, told
-    assert told["answers"][0]["probability"] == pytest.approx(0.75)
-    assert [each["probability"] for each in told["answers"][1]["probabilities"]] == pytest.approx(
+    status, headers, reply = place.send("POST", "/v1/decisions", body)
+    assert status == 200, reply
+    assert reply["answers"][0]["probability"] == pytest.approx(0.75)
+    assert [each["probability"] for each in reply["answers"][1]["probabilities"]] == pytest.approx(
         [0.75, 0.25, 0]
     )
     assert place.losses(headers) == ["decision_by_logprobs"]
@@ -197,10 +197,10 @@ def test_vercel_s_form_names_the_model_in_a_header(place: Place) -> None:
     questions = {**NOUL, "angry": {"type": "boolean", "instructions": "Angry?"}}
     body = {"stateParts": [{"type": "text", "text": TEXT}], "questions": questions}
     path = "/v4/ai/decision-model"
-    status, _, told = place.send("POST", path, body, **{"ai-model-id": "back-gemini"})
+    status, _, reply = place.send("POST", path, body, **{"ai-model-id": "back-gemini"})
     assert status == 200
-    assert told["answers"]["angry"] == {"type": "boolean", "probability": pytest.approx(0.75)}
-    assert told["answers"]["team"]["choice"] == "billing"
+    assert reply["answers"]["angry"] == {"type": "boolean", "probability": pytest.approx(0.75)}
+    assert reply["answers"]["team"]["choice"] == "billing"
 
 
 def test_a_model_of_another_vendor_s_form(place: Place) -> None:
@@ -223,13 +223,13 @@ def test_a_model_of_another_vendor_s_form(place: Place) -> None:
     body = json.dumps({"answers": answers}).encode()
     place.upstream.answers = [Exchange("gemini", "gemini", "", body=body)]
     asked = {"model": "gemini:gemini-decision-1", "input": TEXT, "questions": OPENAI}
-    status, headers, told = place.send("POST", "/v1/decisions", asked)
-    assert status == 200, told
+    status, headers, reply = place.send("POST", "/v1/decisions", asked)
+    assert status == 200, reply
     received = place.upstream.received[0]
     assert received.path == "/v1beta/decisions"
     assert json.loads(received.body)["input"] == [{"type": "text", "text": TEXT}]
-    assert told["answers"][1]["choice"] is True
-    assert told["answers"][2]["probabilities"][1] == {
+    assert reply["answers"][1]["choice"] is True
+    assert reply["answers"][2]["probabilities"][1] == {
         "label": "middle",
         "value": 1,
         "probability": 0.5,
@@ -243,8 +243,8 @@ def test_a_model_of_another_vendor_s_form(place: Place) -> None:
 def test_a_model_that_refuses(place: Place) -> None:
     place.upstream.refuses = True
     body = {"model": "back-anthropic", "input": TEXT, "questions": OPENAI}
-    _, _, told = place.send("POST", "/v1/decisions", body)
-    assert [each["type"] for each in told["answers"]] == ["refusal"] * 3
+    _, _, reply = place.send("POST", "/v1/decisions", body)
+    assert [each["type"] for each in reply["answers"]] == ["refusal"] * 3
 
 
 @pytest.mark.parametrize(
@@ -259,9 +259,9 @@ def test_a_model_that_refuses(place: Place) -> None:
     ],
 )
 def test_what_asks_nothing_is_refused(place: Place, path: str, body: Any) -> None:
-    status, _, told = place.send("POST", path, body)
+    status, _, reply = place.send("POST", path, body)
     assert status == 400
-    assert told["error"]["message"]
+    assert reply["error"]["message"]
     assert not place.upstream.received
 
 
@@ -296,8 +296,8 @@ def test_a_repeated_request_is_decided_once(place: Place) -> None:
 def test_a_refusal_that_a_form_has_no_word_for_is_in_the_report(place: Place) -> None:
     place.upstream.refuses = True
     body = {"model": "back-anthropic", "state": TEXT, "questions": NOUL}
-    status, headers, told = place.send("POST", "/v1/systemone", body)
-    assert (status, told["answers"]) == (200, {})
+    status, headers, reply = place.send("POST", "/v1/systemone", body)
+    assert (status, reply["answers"]) == (200, {})
     report = place.send("GET", f"/losses/{headers['x-request-id']}")[2]
     refused = [each["at"] for each in report["losses"] if each["code"] == "decision_refused"]
     assert refused == [[f"$.questions.{name}"] for name in NOUL]

@@ -115,10 +115,10 @@ class Tired(ScriptedProvider):
     """A provider that is overloaded at first."""
 
     async def send(self, request: HttpRequest, limits: Limits) -> Answered:
-        told = await super().send(request, limits)
+        result = await super().send(request, limits)
         if len(self.asked) == 1:
-            told.status = 503
-        return told
+            result.status = 503
+        return result
 
 
 def test_another_try_does_not_fetch_again() -> None:

@@ -240,7 +240,7 @@ def test_each_end_user_and_each_tag_has_a_budget(tmp_path: Path) -> None:
     run(tmp_path, work)
 
 
-def test_rate_limits_are_told_in_the_words_of_each_sdk(tmp_path: Path) -> None:
+def test_rate_limits_are_reported_in_each_sdks_format(tmp_path: Path) -> None:
     made = key(tmp_path, requests_per_minute=4, tokens_per_minute=100_000)
 
     async def work(gateway: Served, provider: Upstream) -> None:

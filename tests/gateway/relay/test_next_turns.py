@@ -124,8 +124,8 @@ def test_keys_share_nothing() -> None:
     assert first is not None
     assert other is not None
     assert conversations.figures.hits == 0
-    mine = {id(message) for message in first.messages}
-    assert not mine & {id(message) for message in other.messages}
+    own = {id(message) for message in first.messages}
+    assert not own & {id(message) for message in other.messages}
     conversations.forget("gk_1")
     assert len(conversations) == 1
     assert conversations.size == other.size

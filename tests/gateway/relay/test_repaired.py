@@ -59,9 +59,9 @@ class Choosy:
         if odd is None:
             return Answered([json.dumps(ANSWER).encode()])
         error = {"message": self.text, "type": "invalid_request_error", "param": None}
-        told = Answered([json.dumps({"error": error}).encode()])
-        told.status = 400
-        return told
+        result = Answered([json.dumps({"error": error}).encode()])
+        result.status = 400
+        return result
 
     async def close(self) -> None:
         return None
@@ -113,9 +113,9 @@ def test_it_is_asked_once_more_without_it_and_not_sent_again(tmp_path: Path) -> 
 def test_only_once_and_then_the_client_hears_the_refusal() -> None:
     provider = Choosy("logit_bias", "seed", text="Unsupported parameter: 'logit_bias'.")
     lessons = Lessons()
-    status, told = ask(app_of(provider, lessons), logit_bias={"1": 2}, seed=1)
+    status, reply = ask(app_of(provider, lessons), logit_bias={"1": 2}, seed=1)
     assert status == 400
-    assert "logit_bias" in told["error"]["message"]
+    assert "logit_bias" in reply["error"]["message"]
     assert len(provider.asked) == 2
     assert len(lessons) == 0
 

@@ -69,18 +69,18 @@ def test_each_sdk_finds_what_is_left_of_its_rate_limits(tmp_path: Path) -> None:
     def by_anthropic(base: str) -> None:
         with anthropic.Anthropic(base_url=base, api_key=token, max_retries=0) as client:
             wire: Any = {"model": ANTHROPIC, "max_tokens": 9}
-            said: Any = [{"role": "user", "content": "hi"}]
-            made = client.messages.with_raw_response.create(messages=said, **wire)
+            items: Any = [{"role": "user", "content": "hi"}]
+            made = client.messages.with_raw_response.create(messages=items, **wire)
             assert made.headers["anthropic-ratelimit-requests-remaining"] == "2"
-            with client.messages.stream(messages=said, **wire) as stream:
+            with client.messages.stream(messages=items, **wire) as stream:
                 stream.until_done()
                 assert stream.response.headers["anthropic-ratelimit-requests-remaining"] == "1"
-            client.messages.create(messages=said, **wire)
+            client.messages.create(messages=items, **wire)
             with pytest.raises(anthropic.RateLimitError) as refused:
-                client.messages.create(messages=said, **wire)
-            told = refused.value.response.headers
-            assert told["anthropic-ratelimit-requests-remaining"] == "0"
-            assert 0 < float(told["retry-after"]) <= 60
+                client.messages.create(messages=items, **wire)
+            result = refused.value.response.headers
+            assert result["anthropic-ratelimit-requests-remaining"] == "0"
+            assert 0 < float(result["retry-after"]) <= 60
 
     async def work() -> None:
         provider.configure(tmp_path)

@@ -129,11 +129,11 @@ def asking(model: str, stream: bool) -> dict[str, Any]:
 
 
 def answer_of(data: bytes, stream: bool) -> il.Message:
-    spoken = il.dialect("anthropic")
+    dialect = il.dialect("anthropic")
     if not stream:
-        return spoken.read_response(data).message
+        return dialect.read_response(data).message
     frames = decoder("anthropic")
-    reader = spoken.stream_reader()
+    reader = dialect.stream_reader()
     events = [event for frame in frames.feed(data) for event in reader.feed(frame)]
     return il.fold([*events, *reader.close()]).message
 
@@ -144,8 +144,8 @@ def test_a_search_of_claude_code_is_done_by_another_model_and_cited(
     model: str, stream: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(KEYS, "openrouter", "k")
-    dialect, said, tool = MODELS[model]
-    provider = Listening(dialect, [said])
+    dialect, content, tool = MODELS[model]
+    provider = Listening(dialect, [content])
     provider.stream = stream
     data = through(provider, "/v1/messages", asking(model, stream), ROUTES)
     assert provider.asked[0]["tools"] == [tool]
@@ -159,8 +159,8 @@ def test_a_search_of_claude_code_is_done_by_another_model_and_cited(
 def test_citations_are_on_the_wire_as_anthropic_writes_them() -> None:
     provider = Listening("gemini", [GEMINI])
     body = asking("gemini:gemini-3-pro-preview", False)
-    told = json.loads(through(provider, "/v1/messages", body))
-    (block,) = [each for each in told["content"] if each["type"] == "text"]
+    parsed = json.loads(through(provider, "/v1/messages", body))
+    (block,) = [each for each in parsed["content"] if each["type"] == "text"]
     (cited,) = block["citations"]
     assert cited["type"] == "web_search_result_location"
     assert (cited["url"], cited["title"], cited["cited_text"]) == (URL, TITLE, "")

@@ -142,8 +142,8 @@ def test_reasoning_that_openai_left_out_is_reported_to_a_client_of_anthropic(
     data = asyncio.run(work())
     assert provider.asked[1]["input"][1]["encrypted_content"] == "c2ln"
     answers = events(data) if stream else [json.loads(data)]
-    (told,) = [found for each in answers if (found := _transformations(each))]
-    (entry,) = told
+    (collected,) = [found for each in answers if (found := _transformations(each))]
+    (entry,) = collected
     assert entry["type"] == "thinking_dropped"
     assert entry["path"] == "messages.1.content.0"
 

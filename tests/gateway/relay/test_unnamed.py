@@ -22,11 +22,11 @@ def test_an_answer_names_the_default_model(
 ) -> None:
     async def work(gateway: Served) -> None:
         name = default.partition(":")[2]
-        status, told, _ = await gateway.ask("POST", path, {**TALK, **named})
-        assert status == 200, told
-        assert told["model"] == name
-        _, told, _ = await gateway.ask("POST", path, {**TALK, **named, "stream": True})
-        frames = [json.loads(line[6:]) for line in told.splitlines() if line[:7] == "data: {"]
+        status, reply, _ = await gateway.ask("POST", path, {**TALK, **named})
+        assert status == 200, reply
+        assert reply["model"] == name
+        _, reply, _ = await gateway.ask("POST", path, {**TALK, **named, "stream": True})
+        frames = [json.loads(line[6:]) for line in reply.splitlines() if line[:7] == "data: {"]
         first = frames[0].get("message") or frames[0]
         assert first["model"] == name
 

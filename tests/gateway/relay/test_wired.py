@@ -45,10 +45,10 @@ def test_the_sdks_count_tokens(tmp_path: Path) -> None:
         words = "How many tokens are there in this sentence?"
         with anthropic.Anthropic(base_url=base, api_key="any") as client:
             for model, least, most in ((ANTHROPIC, 77, 77), (OPENAI, 5, 40)):
-                told = client.messages.count_tokens(
+                result = client.messages.count_tokens(
                     model=model, messages=[{"role": "user", "content": words}]
                 )
-                assert least <= told.input_tokens <= most
+                assert least <= result.input_tokens <= most
         options = genai.types.HttpOptions(base_url=base, api_version="v1beta")
         with genai.Client(api_key="any", http_options=options) as google:
             assert google.models.count_tokens(model=ANTHROPIC, contents=words).total_tokens == 77
@@ -72,10 +72,10 @@ def test_a_response_is_gone_on_from_fetched_and_deleted(
                 previous = ids[-1] if ids else openai.omit
                 ids.append(_said(client, model, words, previous, stream))
             assert len(set(ids)) == 3
-            told = str(provider.requests[-1])
+            result = str(provider.requests[-1])
             for words in ("first", "Answer 1 to: first", "Answer 2 to: second", "third"):
-                assert words in told
-            assert ids[0] not in told, "an id of ours is no provider's business"
+                assert words in result
+            assert ids[0] not in result, "an id of ours is no provider's business"
             found = client.responses.retrieve(ids[1])
             assert found.output_text == "Answer 2 to: second"
             client.responses.delete(ids[1])

@@ -56,9 +56,9 @@ class Place(NamedTuple):
         headers = {"authorization": f"Bearer {key or self.token}"}
         connection.request("POST", path, json.dumps(body), headers)
         reply = connection.getresponse()
-        told = (reply.status, reply.headers, reply.read())
+        collected = (reply.status, reply.headers, reply.read())
         connection.close()
-        return told
+        return collected
 
     def losses(self, headers: Any) -> list[str]:
         connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=20)
@@ -117,8 +117,8 @@ def _fresh(place: Place) -> None:
 def test_the_key_of_a_signed_request(place: Place, credentials: dict[str, str]) -> None:
     filled = {name: text.format(token=place.token) for name, text in credentials.items()}
     client = place.aws(**filled)
-    told = client.converse(modelId="back-gemini", messages=[_said("Hello")])
-    assert told["output"]["message"]["content"][0]["text"] == ANSWER
+    result = client.converse(modelId="back-gemini", messages=[_said("Hello")])
+    assert result["output"]["message"]["content"][0]["text"] == ANSWER
     received = place.upstream.received[0]
     assert not any(place.token in value for _, value in received.headers)
 
@@ -166,11 +166,11 @@ def test_converse_streams_pass_through_byte_for_byte(place: Place) -> None:
     assert events[-1]["metadata"]["usage"]["inputTokens"] == 21
     path = "/model/back-bedrock/converse-stream"
     body = {"messages": [_said("Hello")]}
-    status, headers, told = place.post(path, body)
+    status, headers, reply = place.post(path, body)
     assert (status, headers["content-type"]) == (200, "application/vnd.amazon.eventstream")
     direct = http.client.HTTPConnection(urlsplit(place.upstream.url).netloc, timeout=20)
     direct.request("POST", path.replace("back-bedrock", "m"), json.dumps(body))
-    assert direct.getresponse().read() == told
+    assert direct.getresponse().read() == reply
     direct.close()
 
 
@@ -187,14 +187,14 @@ def test_an_exception_inside_a_stream(place: Place) -> None:
 def test_errors_have_their_type_in_a_header(place: Place) -> None:
     for path in ("/model/nobody:nothing/converse", "/model/nobody:nothing/invoke"):
         body: Any = {"messages": [_said("Hello")]} if "converse" in path else CLAUDE
-        status, headers, told = place.post(path, body)
+        status, headers, reply = place.post(path, body)
         assert (status, headers["x-amzn-errortype"]) == (404, "ResourceNotFoundException")
         assert headers["x-amzn-requestid"]
-        assert json.loads(told)["__type"] == "ResourceNotFoundException"
-        assert "nobody" in json.loads(told)["message"]
+        assert json.loads(reply)["__type"] == "ResourceNotFoundException"
+        assert "nobody" in json.loads(reply)["message"]
 
 
-def test_the_type_of_the_provider_s_own_error_is_told(place: Place) -> None:
+def test_the_type_of_the_provider_s_own_error_is_reported(place: Place) -> None:
     body = json.dumps({"message": "come back later"}).encode()
     own = (
         ("content-type", "application/json"),
@@ -202,10 +202,10 @@ def test_the_type_of_the_provider_s_own_error_is_told(place: Place) -> None:
     )
     made = Exchange("not-ready", "bedrock", "", status=429, body=body, headers=own)
     place.upstream.answers = [made]
-    status, headers, told = place.post(
+    status, headers, reply = place.post(
         "/model/back-bedrock/converse", {"messages": [_said("Hello")]}
     )
-    assert (status, json.loads(told)["message"]) == (429, "come back later")
+    assert (status, json.loads(reply)["message"]) == (429, "come back later")
     assert headers["x-amzn-errortype"].startswith("ModelNotReadyException")
 
 
@@ -217,8 +217,8 @@ def test_invoke_takes_bodies_for_claude_alone(place: Place) -> None:
 
 def test_invoke_says_betas_as_a_header(place: Place) -> None:
     body = {**CLAUDE, "anthropic_version": VERSION, "anthropic_beta": ["one", "two"]}
-    told = place.aws().invoke_model(modelId="back-anthropic", body=json.dumps(body))
-    assert json.loads(told["body"].read())["content"][0]["text"] == ANSWER
+    result = place.aws().invoke_model(modelId="back-anthropic", body=json.dumps(body))
+    assert json.loads(result["body"].read())["content"][0]["text"] == ANSWER
     received = place.upstream.received[0]
     assert json.loads(received.body) == {
         **CLAUDE,
@@ -259,10 +259,10 @@ def _said(text: str) -> Any:
 def test_vertex_paths_have_a_version_or_none(place: Place, version: str) -> None:
     base = f"{version}/projects/p/locations/l/publishers"
     gemini = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
-    status, _, told = place.post(f"{base}/google/models/back-cohere:generateContent", gemini)
-    assert (status, json.loads(told)["candidates"][0]["finishReason"]) == (200, "STOP")
-    status, _, told = place.post(f"{base}/anthropic/models/back-cohere:rawPredict", CLAUDE)
-    assert (status, json.loads(told)["content"][0]["text"]) == (200, ANSWER)
+    status, _, reply = place.post(f"{base}/google/models/back-cohere:generateContent", gemini)
+    assert (status, json.loads(reply)["candidates"][0]["finishReason"]) == (200, "STOP")
+    status, _, reply = place.post(f"{base}/anthropic/models/back-cohere:rawPredict", CLAUDE)
+    assert (status, json.loads(reply)["content"][0]["text"]) == (200, ANSWER)
 
 
 def test_vertex_counts_tokens(place: Place) -> None:
@@ -297,8 +297,8 @@ def test_other_paths_are_no_fronts(path: str) -> None:
 def test_the_sdks_of_azure_groq_and_openrouter_find_their_own_paths(
     place: Place, stream: bool
 ) -> None:
-    said: Any = [{"role": "user", "content": "Hello"}]
-    asked: Any = {"model": "back-gemini", "messages": said, "stream": stream}
+    items: Any = [{"role": "user", "content": "Hello"}]
+    asked: Any = {"model": "back-gemini", "messages": items, "stream": stream}
     url, key = place.url, place.token
     with (
         openai.AzureOpenAI(azure_endpoint=url, api_key=key, api_version="v1") as azure,
@@ -311,8 +311,8 @@ def test_the_sdks_of_azure_groq_and_openrouter_find_their_own_paths(
         assert _chat_text(fast.chat.completions.create(**asked), stream) == ANSWER
         assert _chat_text(router.chat.send(**asked), stream) == ANSWER
         for client in (azure, newer):
-            told = client.responses.create(model="back-gemini", input="Hello")
-            assert told.output_text == ANSWER
+            result = client.responses.create(model="back-gemini", input="Hello")
+            assert result.output_text == ANSWER
 
 
 def _chat_text(told: Any, stream: bool) -> str:
@@ -391,12 +391,12 @@ def v1(place: Place) -> Iterator[cohere.Client]:
 @pytest.mark.parametrize("back", ["anthropic", "openai-responses", "cohere"])
 def test_older_clients_of_cohere_get_answers_of_v1(v1: cohere.Client, back: str) -> None:
     asked: Any = {"model": f"back-{back}", "message": "Hello", "chat_history": V1_HISTORY}
-    told = v1.chat(**asked)
+    result = v1.chat(**asked)
     events = list(v1.chat_stream(**asked))
-    assert (told.text, told.finish_reason) == (ANSWER, "COMPLETE")
-    assert told.meta is not None
-    assert told.meta.tokens is not None
-    assert told.meta.tokens.input_tokens == 21
+    assert (result.text, result.finish_reason) == (ANSWER, "COMPLETE")
+    assert result.meta is not None
+    assert result.meta.tokens is not None
+    assert result.meta.tokens.input_tokens == 21
     assert "".join(each.text for each in events if each.event_type == "text-generation") == ANSWER
     last: Any = events[-1]
     assert (last.event_type, last.response.text) == ("stream-end", ANSWER)
@@ -408,8 +408,8 @@ def test_older_clients_of_cohere_run_tools(place: Place, v1: cohere.Client, stre
     calls = _v1_answer(v1, stream, asked).tool_calls
     assert [call.parameters for call in calls] == [{"city": city} for city in CITIES]
     results = [{"call": call, "outputs": [{"sky": "clear"}]} for call in calls]
-    told = _v1_answer(v1, stream, {**asked, "tool_results": results})
-    assert "clear" in told.text
+    result = _v1_answer(v1, stream, {**asked, "tool_results": results})
+    assert "clear" in result.text
     assert place.upstream.asked[-1].messages[-1].role is il.Role.TOOL
 
 
@@ -425,12 +425,12 @@ def test_older_clients_of_cohere_send_back_the_history_of_an_answer(
     results = [{"call": call, "outputs": [{"sky": "clear"}]} for call in first.tool_calls]
     alone = _v1_answer(v1, stream, {**asked, "tool_results": results})
     more = {**asked, "message": "", "chat_history": first.chat_history, "tool_results": results}
-    told = _v1_answer(v1, stream, more)
+    result = _v1_answer(v1, stream, more)
     assert "clear" in alone.text
-    assert "clear" in told.text
+    assert "clear" in result.text
     roles = ["USER", "CHATBOT", "TOOL", "CHATBOT"]
-    assert [turn.role for turn in told.chat_history] == roles
-    assert told.chat_history[-1].message == told.text
+    assert [turn.role for turn in result.chat_history] == roles
+    assert result.chat_history[-1].message == result.text
 
 
 def _v1_answer(client: cohere.Client, stream: bool, asked: Any) -> Any:
@@ -446,8 +446,8 @@ def test_a_request_of_v1_goes_home_as_it_is(place: Place, v1: cohere.Client) -> 
     place.upstream.answers = [made]
     asked: Any = {"message": "Hello", "chat_history": V1_HISTORY, "preamble": "Be brief."}
     body = {"model": "back-cohere", **asked, "stream": False}
-    status, _, told = place.post("/v1/chat", body)
-    assert (status, json.loads(told)) == (200, answer)
+    status, _, reply = place.post("/v1/chat", body)
+    assert (status, json.loads(reply)) == (200, answer)
     received = place.upstream.received[0]
     assert received.path == "/v1/chat"
     assert json.loads(received.body) == {**body, "model": "command-a-plus-05-2026"}
@@ -482,9 +482,9 @@ def test_a_stream_of_v1_comes_home_as_it_is(place: Place) -> None:
     data = b"".join([json.dumps(wire).encode() + b"\n" for wire in wires])
     place.upstream.answers = [Exchange("v1", "cohere", "", body=data)]
     body = {"model": "back-cohere", "message": "Hello", "stream": True}
-    status, headers, told = place.post("/v1/chat", body)
+    status, headers, reply = place.post("/v1/chat", body)
     assert (status, headers["content-type"]) == (200, "application/stream+json")
-    assert [json.loads(line) for line in told.splitlines()] == wires
+    assert [json.loads(line) for line in reply.splitlines()] == wires
     assert json.loads(place.upstream.received[0].body)["message"] == "Hello"
     assert headers["x-interlingua-losses"] == "0"
 
@@ -492,18 +492,18 @@ def test_a_stream_of_v1_comes_home_as_it_is(place: Place) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_thinking_that_v1_cannot_show_is_a_loss(place: Place, stream: bool) -> None:
     body = {"model": "back-anthropic", "message": "Please think.", "stream": stream}
-    status, headers, told = place.post("/v1/chat", body)
+    status, headers, reply = place.post("/v1/chat", body)
     assert status == 200
-    assert THOUGHT.encode() not in told
+    assert THOUGHT.encode() not in reply
     assert place.losses(headers)
 
 
 def test_a_stream_of_v1_that_fails_says_so(place: Place) -> None:
     place.upstream.stage(faults.error_event(3))
     body = {"model": "back-openai-chat", "message": "Hello", "stream": True}
-    _, headers, told = place.post("/v1/chat", body)
+    _, headers, reply = place.post("/v1/chat", body)
     assert headers["content-type"] == "application/stream+json"
-    last = json.loads(told.splitlines()[-1])
+    last = json.loads(reply.splitlines()[-1])
     assert (last["event_type"], last["finish_reason"], last["is_finished"]) == (
         "stream-end",
         "ERROR",
@@ -512,11 +512,11 @@ def test_a_stream_of_v1_that_fails_says_so(place: Place) -> None:
 
 
 def test_base64_is_what_a_chunk_holds(place: Place) -> None:
-    status, headers, told = place.post(
+    status, headers, reply = place.post(
         "/model/back-gemini/invoke-with-response-stream", {**CLAUDE, "anthropic_version": VERSION}
     )
     assert (status, headers["content-type"]) == (200, "application/vnd.amazon.eventstream")
-    assert base64.b64encode(b'{"type":"message_stop"}') in told
+    assert base64.b64encode(b'{"type":"message_stop"}') in reply
 
 
 # -- the end of a gateway -------------------------------------------------------------------------
@@ -554,7 +554,7 @@ def test_a_stream_of_v1_that_is_cut_ends_with_a_line() -> None:
     assert (last["event_type"], last["finish_reason"]) == ("stream-end", "ERROR")
 
 
-def test_a_request_that_waits_is_told_in_the_words_of_amazon() -> None:
+def test_a_request_that_waits_is_reported_in_amazons_format() -> None:
     cycle = Cycle("/model/m/invoke", is_started=False)
     asyncio.run(last_words(cycle))
     assert dict(cycle.sent[0]["headers"])[b"x-amzn-errortype"] == b"ServiceUnavailableException"
@@ -585,5 +585,5 @@ def test_a_name_means_the_model_of_its_host(place: Place) -> None:
     status, _, _ = place.post("/v1/messages", {"model": "claude-sonnet-4-6", **CLAUDE})
     assert status == 200
     path = "/v1/projects/p/locations/l/publishers/anthropic/models/claude-sonnet-4-6:rawPredict"
-    status, headers, told = place.post(path, CLAUDE)
-    assert "vertex" in (headers["x-interlingua-model"] or "") + told.decode()
+    status, headers, reply = place.post(path, CLAUDE)
+    assert "vertex" in (headers["x-interlingua-model"] or "") + reply.decode()

@@ -106,23 +106,23 @@ class Chat(Client):
             with self.client.chat.completions.stream(**asked, stream_options=usage) as events:
                 for _ in events:
                     pass
-                told: Any = events.get_final_completion()
+                result: Any = events.get_final_completion()
         else:
-            told = self.client.chat.completions.create(**asked)
-        choice = told.choices[0]
+            result = self.client.chat.completions.create(**asked)
+        choice = result.choices[0]
         message = choice.message
-        kept = message.model_dump(
+        stored = message.model_dump(
             exclude_none=True, include={"role", "content", "tool_calls"}, exclude={"parsed"}
         )
-        for call in kept.get("tool_calls", []):
+        for call in stored.get("tool_calls", []):
             call["function"].pop("parsed_arguments", None)
             call.pop("index", None)
-        self.history.append(kept)
+        self.history.append(stored)
         calls = [
             Call(call.id, call.function.name, json.loads(call.function.arguments))
             for call in message.tool_calls or ()
         ]
-        tokens = (told.usage.prompt_tokens, told.usage.completion_tokens)
+        tokens = (result.usage.prompt_tokens, result.usage.completion_tokens)
         thinking = getattr(message, "reasoning_content", None) or ""
         return Heard(message.content or "", calls, thinking, choice.finish_reason, tokens)
 
@@ -164,25 +164,25 @@ class Responses(Client):
                 for event in events:
                     if event.type in ("error", "response.failed"):
                         raise FailedEvent(event.type)
-                told: Any = events.get_final_response()
+                result: Any = events.get_final_response()
         else:
-            told = self.client.responses.create(**asked)
-        for item in told.output:
-            kept = item.model_dump(exclude_none=True)
-            kept.pop("parsed_arguments", None)
-            for part in kept.get("content", ()):
+            result = self.client.responses.create(**asked)
+        for item in result.output:
+            stored = item.model_dump(exclude_none=True)
+            stored.pop("parsed_arguments", None)
+            for part in stored.get("content", ()):
                 part.pop("parsed", None)
-            self.history.append(kept)
+            self.history.append(stored)
         calls = [
             Call(item.call_id, item.name, json.loads(item.arguments))
-            for item in told.output
+            for item in result.output
             if item.type == "function_call"
         ]
         thinking = "".join(
-            part.text for item in told.output if item.type == "reasoning" for part in item.summary
+            part.text for item in result.output if item.type == "reasoning" for part in item.summary
         )
-        tokens = (told.usage.input_tokens, told.usage.output_tokens)
-        return Heard(told.output_text, calls, thinking, told.status, tokens)
+        tokens = (result.usage.input_tokens, result.usage.output_tokens)
+        return Heard(result.output_text, calls, thinking, result.status, tokens)
 
     def answer(self, results: list[tuple[Call, str]]) -> None:
         for call, text in results:
@@ -214,18 +214,18 @@ class Anthropic(Client):
             with self.client.messages.stream(**asked) as events:
                 for _ in events:
                     pass
-                told: Any = events.get_final_message()
+                result: Any = events.get_final_message()
         else:
-            told = self.client.messages.create(**asked)
-        content = [block.model_dump(exclude_none=True) for block in told.content]
+            result = self.client.messages.create(**asked)
+        content = [block.model_dump(exclude_none=True) for block in result.content]
         for block in content:
             block.pop("parsed_output", None)
         self.history.append({"role": "assistant", "content": content})
-        text = "".join(block.text for block in told.content if block.type == "text")
-        thinking = "".join(b.thinking for b in told.content if b.type == "thinking")
-        calls = [Call(b.id, b.name, b.input) for b in told.content if b.type == "tool_use"]
-        tokens = (told.usage.input_tokens, told.usage.output_tokens)
-        return Heard(text, calls, thinking, told.stop_reason, tokens)
+        text = "".join(block.text for block in result.content if block.type == "text")
+        thinking = "".join(b.thinking for b in result.content if b.type == "thinking")
+        calls = [Call(b.id, b.name, b.input) for b in result.content if b.type == "tool_use"]
+        tokens = (result.usage.input_tokens, result.usage.output_tokens)
+        return Heard(text, calls, thinking, result.stop_reason, tokens)
 
     def answer(self, results: list[tuple[Call, str]]) -> None:
         blocks = [

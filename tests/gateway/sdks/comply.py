@@ -40,17 +40,17 @@ class Verdict(NamedTuple):
     warnings: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        told = [*self.errors, *[f"(warning) {each}" for each in self.warnings]]
+        collected = [*self.errors, *[f"(warning) {each}" for each in self.warnings]]
         head = f"{self.status:8}{self.format:16}{self.back:18}{self.check:30}"
-        return head + "; ".join(told)[:300]
+        return head + "; ".join(collected)[:300]
 
 
 def verdicts(formats: Sequence[str], backs: Sequence[str]) -> Iterator[Verdict]:
     """Every check of these formats, with each of these behind the gateway."""
     routes = {_NAME + name: RouteSettings(model, dialect=name) for name, model in BACKS.items()}
     with tempfile.TemporaryDirectory() as folder, Upstream() as upstream:
-        told = settings(routes={**ROUTES, **routes}, store=str(Path(folder) / "gateway.db"))
-        with standing(told, targets(upstream.url)) as here:
+        result = settings(routes={**ROUTES, **routes}, store=str(Path(folder) / "gateway.db"))
+        with standing(result, targets(upstream.url)) as here:
             for back in backs:
                 for format in formats:
                     yield from judged(here.url, format, back)
@@ -71,8 +71,8 @@ def judged(url: str, format: str, back: str) -> Iterator[Verdict]:
 
 def text_checks(format: str) -> list[str]:
     command = [sys.executable, "-m", "llm_comply.cli", "--list", "--format", format]
-    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-    lines = [line for line in told.splitlines() if line.startswith("  ") and line[2:3].strip()]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    lines = [line for line in result.splitlines() if line.startswith("  ") and line[2:3].strip()]
     names = [line.split()[0] for line in lines]
     return [name for name in names if any(word in name for word in _TEXT)]
 

@@ -60,10 +60,10 @@ class Converse(Client):
             asked["toolConfig"] = {"tools": [{"toolSpec": spec}]}
         if stream:
             with closing(self.client.converse_stream(**asked)["stream"]) as events:
-                told = self._collected(events)
+                result = self._collected(events)
         else:
-            told = self.client.converse(**asked)
-        content = told["output"]["message"]["content"]
+            result = self.client.converse(**asked)
+        content = result["output"]["message"]["content"]
         self.history.append({"role": "assistant", "content": content})
         text = "".join(part.get("text", "") for part in content)
         calls = [
@@ -76,14 +76,14 @@ class Converse(Client):
             for part in content
             if "reasoningContent" in part
         )
-        usage = told["usage"]
+        usage = result["usage"]
         tokens = (usage["inputTokens"], usage["outputTokens"])
-        return Heard(text, calls, thinking, told["stopReason"], tokens)
+        return Heard(text, calls, thinking, result["stopReason"], tokens)
 
     def _collected(self, events: Any) -> Any:
         """A stream as an application puts it together."""
         parts: dict[int, Any] = {}
-        told: dict[str, Any] = {}
+        collected: dict[str, Any] = {}
         for event in events:
             ((kind, value),) = event.items()
             if kind == "contentBlockStart":
@@ -91,14 +91,14 @@ class Converse(Client):
             elif kind == "contentBlockDelta":
                 _add(parts.setdefault(value["contentBlockIndex"], {}), value["delta"])
             elif kind == "messageStop":
-                told["stopReason"] = value["stopReason"]
+                collected["stopReason"] = value["stopReason"]
             elif kind == "metadata":
-                told["usage"] = value["usage"]
+                collected["usage"] = value["usage"]
         for part in parts.values():
             if "toolUse" in part:
                 part["toolUse"]["input"] = json.loads(part["toolUse"].get("input") or "{}")
         content = [parts[index] for index in sorted(parts)]
-        return {**told, "output": {"message": {"content": content}}}
+        return {**collected, "output": {"message": {"content": content}}}
 
     def answer(self, results: list[tuple[Call, str]]) -> None:
         blocks = [
@@ -153,34 +153,34 @@ class Invoke(Converse):
         asked = {"modelId": self.model, "body": json.dumps(body)}
         if stream:
             with closing(self.client.invoke_model_with_response_stream(**asked)["body"]) as events:
-                told = self._message(events)
+                parsed = self._message(events)
         else:
-            told = json.loads(self.client.invoke_model(**asked)["body"].read())
-        content = told["content"]
+            parsed = json.loads(self.client.invoke_model(**asked)["body"].read())
+        content = parsed["content"]
         self.history.append({"role": "assistant", "content": content})
         text = "".join(part.get("text", "") for part in content)
         thinking = "".join(part.get("thinking", "") for part in content)
         calls = [Call(p["id"], p["name"], p["input"]) for p in content if p["type"] == "tool_use"]
-        tokens = (told["usage"]["input_tokens"], told["usage"]["output_tokens"])
-        return Heard(text, calls, thinking, told["stop_reason"], tokens)
+        tokens = (parsed["usage"]["input_tokens"], parsed["usage"]["output_tokens"])
+        return Heard(text, calls, thinking, parsed["stop_reason"], tokens)
 
     def _message(self, events: Any) -> Any:
-        told: dict[str, Any] = {}
+        collected: dict[str, Any] = {}
         for event in events:
             frame = json.loads(event["chunk"]["bytes"])
             if frame["type"] == "message_start":
-                told = {**frame["message"], "content": []}
+                collected = {**frame["message"], "content": []}
             elif frame["type"] == "content_block_start":
-                told["content"].append(dict(frame["content_block"]))
+                collected["content"].append(dict(frame["content_block"]))
             elif frame["type"] == "content_block_delta":
-                _add_delta(told["content"][frame["index"]], frame["delta"])
+                _add_delta(collected["content"][frame["index"]], frame["delta"])
             elif frame["type"] == "message_delta":
-                told["usage"] |= frame["usage"]
-                told |= frame["delta"]
-        for part in told["content"]:
+                collected["usage"] |= frame["usage"]
+                collected |= frame["delta"]
+        for part in collected["content"]:
             if part["type"] == "tool_use":
                 part["input"] = json.loads(part.pop("pieces", "{}"))
-        return told
+        return collected
 
 
 def _add_delta(part: dict[str, Any], delta: dict[str, Any]) -> None:
@@ -284,9 +284,9 @@ class Cohere(Client):
         if stream:
             message, stop, usage = self._collected(self.client.chat_stream(**asked))
         else:
-            told = self.client.chat(**asked)
-            message = json.loads(told.message.model_dump_json(exclude_none=True))
-            stop, usage = told.finish_reason, told.usage
+            result = self.client.chat(**asked)
+            message = json.loads(result.message.model_dump_json(exclude_none=True))
+            stop, usage = result.finish_reason, result.usage
         self.history.append(message)
         content = message.get("content") or []
         text = "".join(part.get("text", "") for part in content)

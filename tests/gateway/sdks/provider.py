@@ -97,8 +97,8 @@ class Upstream(ReplayServer):
             return Exchange(name, route.dialect, "", frames=tuple(frames))
         status = 200 if response.error is None else response.error.status or 400
         wire = codec.write_response(response).wire
-        said = encode(filler.whole(wire) if response.error is None else wire)
-        return Exchange(name, route.dialect, "", status=status, body=said)
+        content = encode(filler.whole(wire) if response.error is None else wire)
+        return Exchange(name, route.dialect, "", status=status, body=content)
 
     def _answered(self, dialect: str, request: il.Request) -> il.Response:
         number = next(self._count)

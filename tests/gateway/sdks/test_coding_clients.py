@@ -67,8 +67,8 @@ class Place(NamedTuple):
             said = {**STAINLESS, "content-type": "application/json", **(headers or {})}
             connection.request(method, path, data, said)
             reply = connection.getresponse()
-            told = {name.lower(): value for name, value in reply.getheaders()}
-            return Reply(reply.status, told, reply.read())
+            collected = {name.lower(): value for name, value in reply.getheaders()}
+            return Reply(reply.status, collected, reply.read())
         finally:
             connection.close()
 
@@ -142,8 +142,8 @@ def answered(events: list[Any]) -> list[dict[str, Any]]:
             block["input"] += delta.get("partial_json", "")
     made = []
     for block in blocks.values():
-        given = block.pop("input")
-        made.append({**block, "input": json.loads(given)} if block["type"] == "tool_use" else block)
+        value = block.pop("input")
+        made.append({**block, "input": json.loads(value)} if block["type"] == "tool_use" else block)
     return made
 
 
@@ -427,10 +427,10 @@ def test_a_path_that_is_not_served_is_refused_in_the_words_of_its_dialect(
 ) -> None:
     reply = place.ask("POST", path, {}, headers)
     assert reply.status == 404
-    told = reply.json()
+    result = reply.json()
     for name in message:
-        told = told[name]
-    assert told == "no such endpoint"
+        result = result[name]
+    assert result == "no such endpoint"
     is_anthropic = reply.json().get("type") == "error"
     assert is_anthropic == (path.startswith("/v1/messages/") or bool(headers))
 

@@ -178,8 +178,8 @@ def test_a_token_that_opens_nothing_is_an_authentication_error(
     friend = ALL[front](place.url, "back-anthropic", token)
     friend.say("Hello")
     assert friend.hear(stream).text == ANSWER
-    told = place.upstream.received[0]
-    assert not any(token in value for _, value in told.headers)
+    result = place.upstream.received[0]
+    assert not any(token in value for _, value in result.headers)
     stranger.close()
     friend.close()
 

@@ -67,8 +67,8 @@ async def _chat(url: str, model: str, stream: bool) -> AsyncIterator[str]:
         if not stream:
             await client.chat.completions.create(model=model, messages=HELLO)
             return
-        told = await client.chat.completions.create(model=model, messages=HELLO, stream=True)
-        async for chunk in told:
+        result = await client.chat.completions.create(model=model, messages=HELLO, stream=True)
+        async for chunk in result:
             yield (chunk.choices[0].delta.content or "") if chunk.choices else ""
 
 
@@ -77,8 +77,8 @@ async def _responses(url: str, model: str, stream: bool) -> AsyncIterator[str]:
         if not stream:
             await client.responses.create(model=model, input="Hello")
             return
-        told = await client.responses.create(model=model, input="Hello", stream=True)
-        async for event in told:
+        result = await client.responses.create(model=model, input="Hello", stream=True)
+        async for event in result:
             yield event.delta if event.type == "response.output_text.delta" else ""
 
 
@@ -88,8 +88,8 @@ async def _anthropic(url: str, model: str, stream: bool) -> AsyncIterator[str]:
         if not stream:
             await client.messages.create(**asked)
             return
-        async with client.messages.stream(**asked) as told:
-            async for text in told.text_stream:
+        async with client.messages.stream(**asked) as reported:
+            async for text in reported.text_stream:
                 yield text
 
 
@@ -100,8 +100,8 @@ async def _gemini(url: str, model: str, stream: bool) -> AsyncIterator[str]:
         if not stream:
             await client.aio.models.generate_content(model=model, contents="Hello")
             return
-        told = await client.aio.models.generate_content_stream(model=model, contents="Hello")
-        async for chunk in told:
+        result = await client.aio.models.generate_content_stream(model=model, contents="Hello")
+        async for chunk in result:
             yield chunk.text or ""
     finally:
         await client.aio.aclose()

@@ -40,8 +40,10 @@ def turn(url: str, model: str, history: list[Any], stream: bool) -> list[Any]:
     """What every tutorial does: ask, keep content and calls, nothing else; gives the calls."""
     with openai.OpenAI(base_url=f"{url}/v1", api_key="any", max_retries=0) as client:
         if not stream:
-            told: Any = client.chat.completions.create(model=model, messages=history, tools=TOOLS)
-            message = told.choices[0].message
+            outcome: Any = client.chat.completions.create(
+                model=model, messages=history, tools=TOOLS
+            )
+            message = outcome.choices[0].message
             calls = [
                 {"id": c.id, "name": c.function.name, "arguments": c.function.arguments}
                 for c in message.tool_calls or ()
@@ -62,9 +64,9 @@ def turn(url: str, model: str, history: list[Any], stream: bool) -> list[Any]:
                     call["name"] += piece.function.name or ""
                     call["arguments"] += piece.function.arguments or ""
             calls = list(found.values())
-    kept: Any = {"role": "assistant", "content": text}
+    remaining: Any = {"role": "assistant", "content": text}
     if calls:
-        kept["tool_calls"] = [
+        remaining["tool_calls"] = [
             {
                 "id": call["id"],
                 "type": "function",
@@ -72,7 +74,7 @@ def turn(url: str, model: str, history: list[Any], stream: bool) -> list[Any]:
             }
             for call in calls
         ]
-    history.append(kept)
+    history.append(remaining)
     for call in calls:
         city = json.loads(call["arguments"])["city"]
         result = {"role": "tool", "tool_call_id": call["id"], "content": f"sunny in {city}"}
@@ -86,13 +88,13 @@ def test_a_plain_client_runs_a_loop_on_a_model_that_thinks_also_after_a_restart(
     tmp_path: Path, back: str, stream: bool
 ) -> None:
     assert back in SIGNING
-    told = settings(store=str(tmp_path / "gateway.db"))
+    result = settings(store=str(tmp_path / "gateway.db"))
     history: list[Any] = [{"role": "user", "content": "How is the weather in two cities?"}]
     with Upstream() as upstream:
         for _ in range(3):  # each time with a gateway that has never seen this conversation
-            with standing(told, targets(upstream.url)) as here:
+            with standing(result, targets(upstream.url)) as here:
                 assert len(turn(here.url, THINKERS[back], history, stream)) == 2
-            with standing(told, targets(upstream.url)) as here:
+            with standing(result, targets(upstream.url)) as here:
                 assert turn(here.url, THINKERS[back], history, stream) == []
             assert history[-1]["content"] == "I heard: sunny in Paris; sunny in Tromsø"
             history.append({"role": "user", "content": "How is the weather there now?"})
@@ -110,11 +112,11 @@ def test_a_plain_client_runs_a_loop_on_a_model_that_thinks_also_after_a_restart(
 
 def test_without_memory_the_provider_refuses(tmp_path: Path) -> None:
     """So that the tests above can fail: the provider does insist."""
-    told = settings(store=str(tmp_path / "gateway.db"))
+    result = settings(store=str(tmp_path / "gateway.db"))
     history: list[Any] = [{"role": "user", "content": "How is the weather in two cities?"}]
     with (
         Upstream() as upstream,
-        standing(told, targets(upstream.url), memory=NoMemory()) as here,
+        standing(result, targets(upstream.url), memory=NoMemory()) as here,
     ):
         turn(here.url, THINKERS["anthropic"], history, False)
         with pytest.raises(openai.BadRequestError, match="without its signature"):

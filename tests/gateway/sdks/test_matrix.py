@@ -67,9 +67,9 @@ def test_an_sdk_hears_what_the_provider_said(
     assert heard.tokens == (21, 13)
     assert place.upstream.asked[0].messages[-1].text == "Hello"
     received = place.upstream.received[0]
-    told = [value for name, value in received.headers if "auth" in name or "key" in name]
-    assert any("k-up" in value for value in told)
-    assert not any("any" in value for value in told)
+    collected = [value for name, value in received.headers if "auth" in name or "key" in name]
+    assert any("k-up" in value for value in collected)
+    assert not any("any" in value for value in collected)
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])

@@ -101,8 +101,8 @@ def keeping(kept: list[bytes]) -> Fault:
 @pytest.mark.parametrize("front", PATHS)
 def test_bytes_go_through_untouched(place: Place, front: str, stream: bool) -> None:
     place.upstream.clear()
-    said: list[bytes] = []
-    place.upstream.stage(keeping(said))
+    items: list[bytes] = []
+    place.upstream.stage(keeping(items))
     # The bare name is one of the front's own provider, so that not even the model is changed.
     model = BACKS[front].partition(":")[2]
     body = body_of(front, model, stream)
@@ -110,7 +110,7 @@ def test_bytes_go_through_untouched(place: Place, front: str, stream: bool) -> N
     assert status == 200
     received = place.upstream.received[0]
     assert received.body == body
-    assert answer == said[0]
+    assert answer == items[0]
     assert headers["x-interlingua-losses"] == "0"
     assert received.header("anthropic-beta") == ("some-beta" if front == "anthropic" else None)
     assert "any" not in (received.header("authorization") or "")
@@ -119,8 +119,8 @@ def test_bytes_go_through_untouched(place: Place, front: str, stream: bool) -> N
 @pytest.mark.parametrize("front", [front for front in PATHS if front != "gemini"])
 def test_only_the_model_is_changed_for_a_route(place: Place, front: str) -> None:
     place.upstream.clear()
-    said: list[bytes] = []
-    place.upstream.stage(keeping(said))
+    items: list[bytes] = []
+    place.upstream.stage(keeping(items))
     status, _, answer = post(place.url, front, "", body_of(front, f"back-{front}", False), False)
     assert status == 200
     up = place.upstream.received[0].body
@@ -129,7 +129,7 @@ def test_only_the_model_is_changed_for_a_route(place: Place, front: str) -> None
     raw = _members(wanted)
     assert _members(up) == raw
     assert list(_members(up)) == list(raw)
-    assert json.loads(answer) == {**json.loads(said[0]), "model": f"back-{front}"}
+    assert json.loads(answer) == {**json.loads(items[0]), "model": f"back-{front}"}
 
 
 def _members(body: bytes) -> dict[str, bytes]:
@@ -142,8 +142,8 @@ def _members(body: bytes) -> dict[str, bytes]:
 
 def test_usage_that_the_client_did_not_ask_for_is_taken_out_again(place: Place) -> None:
     place.upstream.clear()
-    said: list[bytes] = []
-    place.upstream.stage(keeping(said))
+    items: list[bytes] = []
+    place.upstream.stage(keeping(items))
     body = json.dumps(
         {"model": "gpt-5-mini", "messages": [{"role": "user", "content": "Hi"}], "stream": True}
     ).encode()
@@ -152,10 +152,10 @@ def test_usage_that_the_client_did_not_ask_for_is_taken_out_again(place: Place) 
     asked = json.loads(place.upstream.received[0].body)
     assert asked.pop("stream_options") == {"include_usage": True}
     assert asked == json.loads(body)
-    frames = said[0].split(b"\n\n")
+    frames = items[0].split(b"\n\n")
     extra = [frame for frame in frames if b'"usage"' in frame and b'"choices":[]' in frame]
     assert len(extra) == 1
-    assert answer == said[0].replace(extra[0] + b"\n\n", b"")
+    assert answer == items[0].replace(extra[0] + b"\n\n", b"")
 
 
 def test_an_sdk_that_does_not_ask_for_usage_gets_none(place: Place) -> None:
@@ -164,10 +164,10 @@ def test_an_sdk_that_does_not_ask_for_usage_gets_none(place: Place) -> None:
         chunks = client.chat.completions.create(
             model=f"back-{back}", messages=[{"role": "user", "content": "Hi"}], stream=True
         )
-        told = list(chunks)
-        assert all(len(chunk.choices) == 1 for chunk in told), back
-        assert all(chunk.usage is None for chunk in told), back
-        assert "".join(chunk.choices[0].delta.content or "" for chunk in told) == ANSWER
+        result = list(chunks)
+        assert all(len(chunk.choices) == 1 for chunk in result), back
+        assert all(chunk.usage is None for chunk in result), back
+        assert "".join(chunk.choices[0].delta.content or "" for chunk in result) == ANSWER
     client.close()
 
 
@@ -230,9 +230,9 @@ def test_a_host_that_wants_the_model_elsewhere_gets_the_rest_untouched() -> None
     asked = parse_inbound(gateway, exchange, front, body, {})
     http_ = untouched(gateway, exchange.arrival, asked, asked.route.targets[0]).http
     assert "/publishers/anthropic/models/claude-sonnet-4-6:rawPredict" in http_.url
-    said, sent = json.loads(body), json.loads(http_.body)
+    content, sent = json.loads(body), json.loads(http_.body)
     assert sent == {
-        **{name: value for name, value in said.items() if name != "model"},
+        **{name: value for name, value in content.items() if name != "model"},
         "anthropic_version": "vertex-2023-10-16",
     }
     assert b'{"b":1,"a":[1.50, 1E2, null], "\\u00e9":"\\/"}' in http_.body

@@ -151,8 +151,8 @@ def test_what_one_remembers_the_other_puts_back(two: Two) -> None:
 def test_a_key_of_one_opens_the_other_and_a_stranger_neither(two: Two) -> None:
     token = two.key()
     assert split(asyncio.run(ask_all(two, token, 2))) == (2, 0)
-    told = asyncio.run(ask_all(two, "il-nobody", 2))
-    assert all(isinstance(each, openai.AuthenticationError) for each in told)
+    result = asyncio.run(ask_all(two, "il-nobody", 2))
+    assert all(isinstance(each, openai.AuthenticationError) for each in result)
 
 
 def test_requests_per_minute_hold_over_both(two: Two) -> None:

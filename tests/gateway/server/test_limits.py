@@ -143,10 +143,10 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Any:
                 await asyncio.sleep(0.05)
 
     def ask(method: str, path: str, body: Any, headers: dict[str, str]) -> int:
-        told = {**headers, "content-type": "application/json"}
-        told = {k: v for k, v in told.items() if k != "host"}
+        collected = {**headers, "content-type": "application/json"}
+        collected = {k: v for k, v in collected.items() if k != "host"}
         request = urllib.request.Request(
-            found[0] + path, json.dumps(body).encode(), told, method=method
+            found[0] + path, json.dumps(body).encode(), collected, method=method
         )
         try:
             with urllib.request.urlopen(request, timeout=20) as reply:

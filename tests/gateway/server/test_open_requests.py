@@ -28,12 +28,12 @@ def test_a_key_with_too_many_open_requests_is_refused_and_others_are_not(tmp_pat
                 open.append(await gateway.http.post(url, json=body, headers=headers))
             assert [reply.status for reply in open] == [200] * 3
             path = "/v1/chat/completions"
-            status, told, headers = await gateway.ask("POST", path, asked("hi"), greedy)
+            status, response, headers = await gateway.ask("POST", path, asked("hi"), greedy)
             assert (status, headers["x-interlingua-code"]) == (429, "too_many_open_requests")
-            assert "3 requests open" in told["error"]["message"]
+            assert "3 requests open" in response["error"]["message"]
             assert headers["retry-after"] == "1"
-            status, told, _ = await gateway.ask("GET", "/sessions", token=greedy)
-            assert (status, told["error"]["code"]) == (429, "too_many_open_requests")
+            status, response, _ = await gateway.ask("GET", "/sessions", token=greedy)
+            assert (status, response["error"]["code"]) == (429, "too_many_open_requests")
             assert (await gateway.ask("POST", path, asked("hi"), modest))[0] == 200
             assert (await gateway.ask("GET", "/health/ready"))[0] == 200
             for reply in open:

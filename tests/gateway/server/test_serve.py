@@ -168,10 +168,10 @@ def test_a_stream_under_way_ends_by_itself_after_the_first_signal(tmp_path: Path
             assert reply.status == 200
             first = reply.read(64)
             process.send(signal.SIGTERM)
-            status, told, end = 0, {}, time.monotonic() + 2
+            status, collected, end = 0, {}, time.monotonic() + 2
             while status != 503 and time.monotonic() < end:  # the signal may take a moment
-                status, told = process.ask("GET", "/health/ready")
-            assert (status, told["status"]) == (503, "draining"), "it is said first"
+                status, collected = process.ask("GET", "/health/ready")
+            assert (status, collected["status"]) == (503, "draining"), "it is said first"
             assert process.ask("GET", "/health/live")[0] == 200
             whole = first + reply.read()
         assert whole.rstrip().endswith(b"data: [DONE]")
@@ -236,11 +236,11 @@ def test_a_request_that_waits_for_its_answer_is_told_to_come_back(tmp_path: Path
         process.log("reloaded")
         timer = threading.Timer(0.5, process.send, (signal.SIGTERM,))
         timer.start()
-        status, told = process.ask("POST", "/v1/chat/completions", asked("hello"))
+        status, reply = process.ask("POST", "/v1/chat/completions", asked("hello"))
         timer.join()
         deaf.close()
         assert status == 503
-        assert "shutting down" in told["error"]["message"]
+        assert "shutting down" in reply["error"]["message"]
         assert process.wait() == 0
 
 
@@ -255,8 +255,8 @@ def test_a_file_is_read_again_without_dropping_a_stream(tmp_path: Path) -> None:
             file.write_text(before + f'[routes."team:mine"]\nmodel = "{ANTHROPIC}"\n')
             process.send(signal.SIGHUP)
             process.log("reloaded")
-            status, told = process.ask("POST", "/v1/chat/completions", body)
-            assert (status, told["model"]) == (200, "team:mine")
+            status, response = process.ask("POST", "/v1/chat/completions", body)
+            assert (status, response["model"]) == (200, "team:mine")
             file.write_text(before + "[routes.mine]\nmodel = 3\nnonsense = true\n")
             process.send(signal.SIGHUP)
             assert "routes.mine" in process.log("reload_refused")["why"]
@@ -294,16 +294,16 @@ def test_several_workers_share_a_port_and_their_numbers(tmp_path: Path) -> None:
                 name, _, value = stream.readline().partition(b": ")
                 ids += [int(value)] if name == b"id" else []
             assert ids == list(range(1, 25))
-        end, found, told = time.monotonic() + 20, 0.0, 0
-        while told < 8 and time.monotonic() < end:  # numbers are put together a little later
+        end, found, collected = time.monotonic() + 20, 0.0, 0
+        while collected < 8 and time.monotonic() < end:  # numbers are put together a little later
             _, text = process.ask("GET", "/metrics")
             seen.add(text)
             lines = [x for x in text.splitlines() if x.startswith("interlingua_requests_total{")]
             found = sum(float(line.rpartition(" ")[2]) for line in lines)
             assert found <= 24
-            assert found == 24 or not told, "once all are counted, every worker says so"
-            told += found == 24
-        assert told == 8
+            assert found == 24 or not collected, "once all are counted, every worker says so"
+            collected += found == 24
+        assert collected == 8
         process.send(signal.SIGHUP)
         process.log("reloaded")
         process.send(signal.SIGTERM)

@@ -61,9 +61,9 @@ def test_one_without_these_parts_serves_with_its_public_ones(
             assert (await gateway.ask("GET", "/health/ready"))[0] == 200
             for stream in (False, True):
                 body = asked("hi", stream=stream)
-                status, told, _ = await gateway.ask("POST", "/v1/chat/completions", body)
+                status, reply, _ = await gateway.ask("POST", "/v1/chat/completions", body)
                 assert status == 200
-                assert "choices" in (told if isinstance(told, str) else str(told))
+                assert "choices" in (reply if isinstance(reply, str) else str(reply))
             headers = {"x-long": "x" * 200_000}
             assert (await gateway.ask("GET", "/health/live", headers=headers))[0] == 400
 

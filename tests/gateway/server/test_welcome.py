@@ -237,14 +237,14 @@ def test_programs_get_one_line_of_json_and_sdks_need_nothing_else(
 ) -> None:
     with scripted(tmp_path, "--json") as run:
         lines = [line for line in run.ready().splitlines() if line.startswith("{")]
-        told = json.loads(lines[0])
-        assert told["model"] == ANTHROPIC
-        assert told["needs_key"] is False
-        assert told["pid"] == run.process.pid
-        assert told["config"] == str(tmp_path / "gateway.toml")
+        parsed = json.loads(lines[0])
+        assert parsed["model"] == ANTHROPIC
+        assert parsed["needs_key"] is False
+        assert parsed["pid"] == run.process.pid
+        assert parsed["config"] == str(tmp_path / "gateway.toml")
         for name in [name for name in os.environ if name.startswith(("GOOGLE_", "OPENAI_"))]:
             monkeypatch.delenv(name)
-        for variables in told["sdks"].values():
+        for variables in parsed["sdks"].values():
             for name, value in variables.items():
                 monkeypatch.setenv(name, value)
         heard = {
@@ -255,7 +255,7 @@ def test_programs_get_one_line_of_json_and_sdks_need_nothing_else(
             "boto3": _amazon(),
             "cohere": _cohere(),
         }
-        assert set(heard) == set(told["sdks"])
+        assert set(heard) == set(parsed["sdks"])
         assert all(text.endswith("to: hello") for text in heard.values()), heard
 
 
@@ -282,16 +282,16 @@ def _google() -> str:
 def _amazon() -> str:
     client = Session().create_client("bedrock-runtime", region_name=os.environ["AWS_REGION"])
     said = {"role": "user", "content": [{"text": "hello"}]}
-    told = client.converse(modelId=ANTHROPIC, messages=[said])
+    result = client.converse(modelId=ANTHROPIC, messages=[said])
     client.close()
-    return str(told["output"]["message"]["content"][0]["text"])
+    return str(result["output"]["message"]["content"][0]["text"])
 
 
 def _cohere() -> str:
     # It reads the variable once, when it is imported, which may have been before.
     with cohere.ClientV2(base_url=os.environ["CO_API_URL"]) as client:
-        told = client.chat(model=ANTHROPIC, messages=[{"role": "user", "content": "hello"}])
-    return "".join(getattr(part, "text", "") for part in told.message.content or ())
+        result = client.chat(model=ANTHROPIC, messages=[{"role": "user", "content": "hello"}])
+    return "".join(getattr(part, "text", "") for part in result.message.content or ())
 
 
 def _ollama() -> str:

@@ -31,10 +31,10 @@ async def new(gateway: Served, token: str | None = None, **more: Any) -> str:
 async def say(
     gateway: Served, id: str, content: Any, token: str | None = None, **more: Any
 ) -> tuple[int, Any]:
-    status, told, _ = await gateway.ask(
+    status, reply, _ = await gateway.ask(
         "POST", f"/v1/sessions/{id}/turns", {"content": content, **more}, token
     )
-    return status, told
+    return status, reply
 
 
 async def rest(gateway: Served, id: str) -> None:
@@ -86,14 +86,14 @@ def test_a_turn_runs_in_the_background_and_is_stored(tmp_path: Path) -> None:
         provider.configure(tmp_path)
         async with served(tmp_path) as gateway:
             id = await new(gateway, name="first", system="Be brief.")
-            status, told = await say(gateway, id, "hello")
+            status, reply = await say(gateway, id, "hello")
             assert status == 202
-            assert told["model"] == ANTHROPIC
+            assert reply["model"] == ANTHROPIC
             await rest(gateway, id)
             _, page, _ = await gateway.ask("GET", f"/v1/sessions/{id}/messages")
             roles = [message["role"] for message in page["messages"]]
             assert roles == ["system", "user", "assistant"]
-            assert page["messages"][1]["id"] == told["user_message_id"]
+            assert page["messages"][1]["id"] == reply["user_message_id"]
             answer = il.loads(json.dumps(page["messages"][2]))
             assert answer.text == "Answer 1 to: hello"
             _, shown, _ = await gateway.ask("GET", f"/sessions/{id}")
@@ -122,9 +122,9 @@ def test_who_watches_sees_everything_in_order_and_nothing_twice(tmp_path: Path) 
                     last = names.index("message.complete")
                     assert set(names[start + 1 : last]) == {"text.delta", "usage_update"}
                     assert names[last + 1 :] == ["llm.call_completed", "turn.completed"]
-                    told = [data for _, name, data in seen if name == "text.delta"]
-                    assert "".join(piece["text"] for piece in told) == "Answer 1 to: hello"
-                    assert {piece["content_block_index"] for piece in told} == {0}
+                    collected = [data for _, name, data in seen if name == "text.delta"]
+                    assert "".join(piece["text"] for piece in collected) == "Answer 1 to: hello"
+                    assert {piece["content_block_index"] for piece in collected} == {0}
                 numbers = [int(number) for number, _, _ in seen if number is not None]
                 assert numbers == list(range(1, len(numbers) + 1))
                 await rest(gateway, id)
@@ -145,10 +145,10 @@ def test_a_watcher_goes_on_where_it_was(tmp_path: Path) -> None:
                 more = await watch(gateway, id, "turn.completed", "", **{"last-event-id": str(cut)})
                 assert more == whole[cut:]
             for cursor, status in ((str(last + 7), 410), ("x", 400), ("-1", 400), ("9" * 30, 400)):
-                found, told, _ = await gateway.ask(
+                found, reply, _ = await gateway.ask(
                     "GET", f"/sessions/{id}/events", headers={**SSE, "last-event-id": cursor}
                 )
-                assert found == status, (cursor, told)
+                assert found == status, (cursor, reply)
             types = "?types=turn.completed,message.complete&snapshot=true"
             shown = await watch(gateway, id, "turn.completed", types)
             assert [name for _, name, _ in shown] == ["snapshot", "turn.completed"]
@@ -156,8 +156,8 @@ def test_a_watcher_goes_on_where_it_was(tmp_path: Path) -> None:
             spelled = "?types=routing_constraint_failure,tool_input_invalid"
             status, _, _ = await gateway.ask("GET", f"/sessions/{id}/events{spelled}")
             assert status == 200
-            status, told, _ = await gateway.ask("GET", f"/sessions/{id}/events?types=nonsense")
-            assert (status, told["error"]["code"]) == (400, "invalid_filter")
+            status, reply, _ = await gateway.ask("GET", f"/sessions/{id}/events?types=nonsense")
+            assert (status, reply["error"]["code"]) == (400, "invalid_filter")
             _, page, _ = await gateway.ask("GET", f"/sessions/{id}/events?limit=2&after=1")
             assert [row["seq"] for row in page["events"]] == [2, 3]
             assert page["has_more"] is True
@@ -172,13 +172,13 @@ def test_a_session_has_one_turn_at_a_time_and_it_can_be_cancelled(tmp_path: Path
             id = await new(gateway)
             begun = await asyncio.gather(*[say(gateway, id, "slow") for _ in range(8)])
             assert sorted(status for status, _ in begun) == [202, *[409] * 7]
-            assert {told["error"]["code"] for s, told in begun if s == 409} == {"turn_in_flight"}
+            assert {reply["error"]["code"] for s, reply in begun if s == 409} == {"turn_in_flight"}
             await watch(gateway, id, "text.delta")
-            status, told, _ = await gateway.ask("POST", f"/sessions/{id}/cancel")
-            assert (status, told) == (202, {"cancelled": True})
+            status, reply, _ = await gateway.ask("POST", f"/sessions/{id}/cancel")
+            assert (status, reply) == (202, {"cancelled": True})
             assert await asyncio.to_thread(provider.left.wait, 5), "the provider was let go"
-            status, told, _ = await gateway.ask("POST", f"/sessions/{id}/cancel")
-            assert (status, told) == (202, {"cancelled": False})
+            status, reply, _ = await gateway.ask("POST", f"/sessions/{id}/cancel")
+            assert (status, reply) == (202, {"cancelled": False})
             _, page, _ = await gateway.ask("GET", f"/sessions/{id}/messages")
             answer = page["messages"][-1]
             assert answer["metadata"]["status"] == "cancelled"
@@ -244,8 +244,8 @@ def test_what_cannot_be_said_starts_no_turn(tmp_path: Path, content: Any, code: 
         provider.configure(tmp_path)
         async with served(tmp_path) as gateway:
             id = await new(gateway)
-            status, told = await say(gateway, id, content)
-            assert (status, told["error"]["code"]) == (400, code), told
+            status, reply = await say(gateway, id, content)
+            assert (status, reply["error"]["code"]) == (400, code), reply
             _, page, _ = await gateway.ask("GET", f"/sessions/{id}/messages")
             assert page["messages"] == []
             assert provider.requests == []
@@ -275,21 +275,21 @@ def test_the_model_is_changed_at_once_or_after_the_turn(tmp_path: Path) -> None:
         async with served(tmp_path) as gateway:
             id = await new(gateway, active_model=ANTHROPIC)
             path = f"/sessions/{id}"
-            status, told, _ = await gateway.ask("PATCH", path, {"active_model": OPENAI})
-            assert (status, told["active_model"], told["swap_queued"]) == (200, OPENAI, False)
+            status, reply, _ = await gateway.ask("PATCH", path, {"active_model": OPENAI})
+            assert (status, reply["active_model"], reply["swap_queued"]) == (200, OPENAI, False)
             await say(gateway, id, "slow")
             await watch(gateway, id, "text.delta")
-            status, told, _ = await gateway.ask("PATCH", path, {"active_model": None})
-            assert (status, told["swap_queued"]) == (200, True)
+            status, reply, _ = await gateway.ask("PATCH", path, {"active_model": None})
+            assert (status, reply["swap_queued"]) == (200, True)
             await gateway.ask("POST", f"{path}/cancel")
-            _, told = await say(gateway, id, "hello")
-            assert told["model"] == ANTHROPIC
+            _, reply = await say(gateway, id, "hello")
+            assert reply["model"] == ANTHROPIC
             await rest(gateway, id)
-            _, told = await say(gateway, id, "hello", per_message_override=OPENAI)
-            assert told["model"] == OPENAI
+            _, reply = await say(gateway, id, "hello", per_message_override=OPENAI)
+            assert reply["model"] == OPENAI
             await rest(gateway, id)
-            status, told, _ = await gateway.ask("PATCH", path, {"active_model": "no such"})
-            assert (status, told["error"]["code"]) == (400, "unknown_model")
+            status, reply, _ = await gateway.ask("PATCH", path, {"active_model": "no such"})
+            assert (status, reply["error"]["code"]) == (400, "unknown_model")
             _, shown, _ = await gateway.ask("GET", path)
             assert shown["active_model"] == ANTHROPIC
 
@@ -332,13 +332,13 @@ def test_a_session_is_ended_or_purged(tmp_path: Path) -> None:
         async with served(tmp_path) as gateway:
             id = await new(gateway)
             await say(gateway, id, "slow")
-            status, told, _ = await gateway.ask("DELETE", f"/sessions/{id}")
-            assert (status, told["purged"]) == (200, False)
+            status, reply, _ = await gateway.ask("DELETE", f"/sessions/{id}")
+            assert (status, reply["purged"]) == (200, False)
             assert gateway.service.turns.running(id) is None
             _, trace, _ = await gateway.ask("GET", f"/sessions/{id}/events?limit=100")
             assert trace["events"][-1]["type"] == "session.ended"
-            status, told, _ = await gateway.ask("DELETE", f"/sessions/{id}?purge=true")
-            assert (status, told["purged"]) == (200, True)
+            status, reply, _ = await gateway.ask("DELETE", f"/sessions/{id}?purge=true")
+            assert (status, reply["purged"]) == (200, True)
             assert (await gateway.ask("GET", f"/sessions/{id}"))[0] == 404
 
     run(work)
@@ -351,15 +351,15 @@ def test_caps_and_allowed_models_hold_for_sessions_too(tmp_path: Path) -> None:
         narrow = key(tmp_path, "narrow", allowed_models=(OPENAI,)).token
         async with served(tmp_path) as gateway:
             id = await new(gateway, poor)
-            status, told = await say(gateway, id, "hello", poor)
-            assert (status, told["error"]["code"]) == (429, "quota_exceeded"), told
+            status, reply = await say(gateway, id, "hello", poor)
+            assert (status, reply["error"]["code"]) == (429, "quota_exceeded"), reply
             id = await new(gateway, narrow)
-            status, told = await say(gateway, id, "hello", narrow)
-            assert (status, told["error"]["code"]) == (403, "model_not_allowed")
+            status, reply = await say(gateway, id, "hello", narrow)
+            assert (status, reply["error"]["code"]) == (403, "model_not_allowed")
             _, page, _ = await gateway.ask("GET", f"/sessions/{id}/messages", token=narrow)
             assert page["messages"] == [], "nothing is stored of a turn that may not be"
             assert provider.requests == []
-            status, told = await say(gateway, id, "hello", narrow, per_message_override=OPENAI)
+            status, reply = await say(gateway, id, "hello", narrow, per_message_override=OPENAI)
             assert status == 202
             await rest(gateway, id)
 
@@ -407,16 +407,16 @@ def test_rules_are_shown_and_checked(tmp_path: Path) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
         async with served(tmp_path) as gateway:
-            _, told, _ = await gateway.ask("GET", "/v1/routing/policy")
-            assert told["global_default"] == ANTHROPIC
+            _, reply, _ = await gateway.ask("GET", "/v1/routing/policy")
+            assert reply["global_default"] == ANTHROPIC
             good = f'schema_version = 1\ndefault = "{ANTHROPIC}"'
-            _, told, _ = await gateway.ask("POST", "/routing/check", {"rules": good})
-            assert told == {"valid": True, "problems": []}
-            _, told, _ = await gateway.ask("POST", "/routing/check", {"rules": "nonsense = 1"})
-            assert not told["valid"]
-            assert any(problem["path"] == "nonsense" for problem in told["problems"])
-            _, told, _ = await gateway.ask("GET", "/server/version")
-            assert set(told["schema_versions"]) == {"message", "store", "rules", "events"}
+            _, reply, _ = await gateway.ask("POST", "/routing/check", {"rules": good})
+            assert reply == {"valid": True, "problems": []}
+            _, reply, _ = await gateway.ask("POST", "/routing/check", {"rules": "nonsense = 1"})
+            assert not reply["valid"]
+            assert any(problem["path"] == "nonsense" for problem in reply["problems"])
+            _, reply, _ = await gateway.ask("GET", "/server/version")
+            assert set(reply["schema_versions"]) == {"message", "store", "rules", "events"}
 
     run(work)
 
@@ -450,9 +450,9 @@ def test_an_answer_stands_before_its_end_whichever_is_known_first(
             hub.expect(row.id, "r")
             if not trace_first:
                 hub.tell(row.id, Piece("message.start", {}, "r"))
-            told = {"request_id": "r"}
+            collected = {"request_id": "r"}
             at = datetime(2026, 1, 1, tzinfo=UTC)
-            end = EventRow("e", row.id, "llm.call_completed", at, "llm", "none", told)
+            end = EventRow("e", row.id, "llm.call_completed", at, "llm", "none", collected)
             await store.append_events([end])
             if trace_first:
                 hub.tell(row.id, Piece("message.start", {}, "r"))
@@ -471,12 +471,12 @@ def test_an_answer_is_rated_and_the_rating_is_in_the_trace(tmp_path: Path) -> No
         async with served(tmp_path) as gateway:
             id = await new(gateway)
             path = f"/v1/sessions/{id}/rating"
-            status, told, _ = await gateway.ask("POST", path, {"rating": "up"})
-            assert (status, told["error"]["code"]) == (404, "message_not_found")
+            status, reply, _ = await gateway.ask("POST", path, {"rating": "up"})
+            assert (status, reply["error"]["code"]) == (404, "message_not_found")
             await say(gateway, id, "hello")
             await rest(gateway, id)
-            status, told, _ = await gateway.ask("POST", path, {"rating": "up"})
-            assert (status, told["rating"]) == (200, "up")
+            status, reply, _ = await gateway.ask("POST", path, {"rating": "up"})
+            assert (status, reply["rating"]) == (200, "up")
             status, _, _ = await gateway.ask("POST", path, {"rating": "great"})
             assert status == 400
             _, page, _ = await gateway.ask("GET", f"/sessions/{id}/events?types=feedback.explicit")

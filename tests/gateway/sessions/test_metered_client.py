@@ -91,8 +91,8 @@ def test_a_turn_falls_back_as_its_route_says(tmp_path: Path) -> None:
             id = await new(gateway, **made)
             if how == "changed":
                 await gateway.ask("PATCH", f"/sessions/{id}", {"active_model": "smart"})
-            status, told = await say(gateway, id, words, **more)
-            assert (status, told["model"]) == (202, OPENAI), how
+            status, reply = await say(gateway, id, words, **more)
+            assert (status, reply["model"]) == (202, OPENAI), how
             await rest(gateway, id)
             (answer,) = await answers(gateway, id)
             assert answer["metadata"]["model"] == ANTHROPIC, how

@@ -33,9 +33,9 @@ def with_gateway(work: Callable[[Served, Path], Awaitable[None]]) -> Callable[[P
 
 
 async def get(gateway: Served, path: str, token: str | None = None) -> Any:
-    status, told, _ = await gateway.ask("GET", path, token=token)
-    assert status == 200, told
-    return told
+    status, reply, _ = await gateway.ask("GET", path, token=token)
+    assert status == 200, reply
+    return reply
 
 
 def answer(model: str, **usage: Any) -> Message:
@@ -61,8 +61,8 @@ async def test_sessions_are_listed_by_filters(gateway: Served, home: Path) -> No
         "q=&source=": 3,
     }.items():
         assert len((await get(gateway, f"/sessions?{query}"))["sessions"]) == count, query
-    told = await get(gateway, "/sessions?q=red&source=gateway")
-    assert [(row["id"], row["source"]) for row in told["sessions"]] == [(one, "gateway")]
+    reply = await get(gateway, "/sessions?q=red&source=gateway")
+    assert [(row["id"], row["source"]) for row in reply["sessions"]] == [(one, "gateway")]
     for query in ("source=mail", "since=soon", "until=2020-13-01"):
         status, odd, _ = await gateway.ask("GET", f"/sessions?{query}")
         assert (status, odd["error"]["code"]) == (400, "invalid_request"), query
@@ -70,11 +70,11 @@ async def test_sessions_are_listed_by_filters(gateway: Served, home: Path) -> No
 
 @with_gateway
 async def test_words_are_found_in_messages_of_the_caller_only(gateway: Served, home: Path) -> None:
-    mine, other = key(home, "mine").token, key(home, "other").token
-    id = await new(gateway, mine)
-    await say(gateway, id, "the zebra crossing", mine)
+    own, other = key(home, "mine").token, key(home, "other").token
+    id = await new(gateway, own)
+    await say(gateway, id, "the zebra crossing", own)
     await rest(gateway, id)
-    found = (await get(gateway, "/search?q=zebra", mine))["messages"]
+    found = (await get(gateway, "/search?q=zebra", own))["messages"]
     assert {hit["session_id"] for hit in found} == {id}
     assert "zebra" in found[-1]["snippet"]
     assert (await get(gateway, "/search?q=zebra", other))["messages"] == []
@@ -86,17 +86,17 @@ async def test_words_are_found_in_messages_of_the_caller_only(gateway: Served, h
 async def test_a_change_of_model_is_told_with_what_it_lost(gateway: Served, home: Path) -> None:
     id = await new(gateway, active_model=ANTHROPIC)
     for override, options in ((None, None), (OPENAI, {"top_k": 5})):
-        _, told = await say(gateway, id, "hi", per_message_override=override, options=options)
+        _, reply = await say(gateway, id, "hi", per_message_override=override, options=options)
         await rest(gateway, id)
-        assert "turn_id" in told, told
-    told = await get(gateway, f"/sessions/{id}/summary")
-    (change,) = told["changes"]
+        assert "turn_id" in reply, reply
+    reply = await get(gateway, f"/sessions/{id}/summary")
+    (change,) = reply["changes"]
     assert (change["from"], change["to"]) == (ANTHROPIC, OPENAI)
     assert [loss["path"] for loss in change["losses"]["losses"]] == ["$.options.top_k"]
     messages = (await get(gateway, f"/sessions/{id}/messages"))["messages"]
     assert change["message_id"] == messages[-1]["id"]
-    assert [each["model"] for each in told["models"]] == sorted([ANTHROPIC, OPENAI])
-    assert told["total"]["answers"] == 2
+    assert [each["model"] for each in reply["models"]] == sorted([ANTHROPIC, OPENAI])
+    assert reply["total"]["answers"] == 2
 
 
 @with_gateway
@@ -117,8 +117,8 @@ async def test_caching_is_summed_up(gateway: Served, home: Path) -> None:
             answer("nobody:knows", input_tokens=5, cached_input_tokens=7, output_tokens=1),
         ],
     )
-    told = await get(gateway, f"/sessions/{row.id}/summary")
-    total = told["total"]
+    reply = await get(gateway, f"/sessions/{row.id}/summary")
+    total = reply["total"]
     assert (total["cost_usd"], total["unpriced"], total["saving_unknown"]) == ("1", 1, 1)
     assert Decimal(total["saved_usd"]) == Decimal("2.7")  # 3 dollars a million, 0.3 from the cache
     for query, cost in (("?costs=true", Decimal(1)), ("", None)):
@@ -126,7 +126,7 @@ async def test_caching_is_summed_up(gateway: Served, home: Path) -> None:
         assert (Decimal(shown["cost_usd"]) if query else shown.get("cost_usd")) == cost
         assert shown.get("answered_by") == ("nobody:knows" if query else None)
         assert shown.get("unpriced") == (1 if query else None)
-    assert [(bar["fresh"], bar["cached"]) for bar in told["prompts"]] == [
+    assert [(bar["fresh"], bar["cached"]) for bar in reply["prompts"]] == [
         (1, 0),
         (1, 1_000_000),
         (5, 7),
@@ -148,11 +148,11 @@ async def test_branches_are_told_with_where_they_begin(gateway: Served, home: Pa
     fork = await store.fork(root.id, added.messages[1].id, name="fork")
     inner = await store.fork(fork.id, name="inner")
     await store.append(fork.id, [Message.user("own")])
-    told = await get(gateway, f"/sessions/{fork.id}/summary")
-    assert [each["id"] for each in told["branches"]] == [root.id, fork.id, inner.id]
-    assert told["branches"][1]["parent_message_id"] == added.messages[1].id
+    reply = await get(gateway, f"/sessions/{fork.id}/summary")
+    assert [each["id"] for each in reply["branches"]] == [root.id, fork.id, inner.id]
+    assert reply["branches"][1]["parent_message_id"] == added.messages[1].id
     here = (await get(gateway, f"/sessions/{fork.id}/messages"))["messages"]
-    assert told["copied_until"] == here[1]["id"]
+    assert reply["copied_until"] == here[1]["id"]
     alone = await store.create_session("y")
     assert (await get(gateway, f"/sessions/{alone.id}/summary"))["branches"] == []
 
@@ -163,14 +163,14 @@ async def test_messages_come_around_one_of_them(gateway: Served, home: Path) -> 
     row = await store.create_session("x")
     added = (await store.append(row.id, [Message.user(f"m{n}") for n in range(30)])).messages
     path = f"/sessions/{row.id}/messages?limit=10"
-    told = await get(gateway, f"{path}&around={added[12].id}")
-    assert [each["id"] for each in told["messages"]] == [each.id for each in added[7:17]]
-    assert (told["has_earlier"], told["has_later"]) == (True, True)
-    told = await get(gateway, f"{path}&around={added[0].id}")
-    assert [each["id"] for each in told["messages"]] == [each.id for each in added[:10]]
-    assert (told["has_earlier"], told["has_later"]) == (False, True)
-    told = await get(gateway, f"{path}&after={added[24].id}")
-    assert (len(told["messages"]), told["has_more"]) == (5, False)
-    assert (told["has_earlier"], told["has_later"]) == (True, False)
+    reply = await get(gateway, f"{path}&around={added[12].id}")
+    assert [each["id"] for each in reply["messages"]] == [each.id for each in added[7:17]]
+    assert (reply["has_earlier"], reply["has_later"]) == (True, True)
+    reply = await get(gateway, f"{path}&around={added[0].id}")
+    assert [each["id"] for each in reply["messages"]] == [each.id for each in added[:10]]
+    assert (reply["has_earlier"], reply["has_later"]) == (False, True)
+    reply = await get(gateway, f"{path}&after={added[24].id}")
+    assert (len(reply["messages"]), reply["has_more"]) == (5, False)
+    assert (reply["has_earlier"], reply["has_later"]) == (True, False)
     status, _, _ = await gateway.ask("GET", f"{path}&around={added[0].id}&after={added[1].id}")
     assert status == 400

@@ -141,10 +141,10 @@ def test_a_request_without_an_own_key_is_refused(tmp_path: Path, keyed: bool) ->
             tries.append({"x_interlingua_key": token})
         for headers in tries:
             for path in ("/v1/chat/completions", "/v1/moderations", "/v1/embeddings"):
-                status, told, _ = await ask(
+                status, reply, _ = await ask(
                     gateway, {**asked("hi", GPT), "input": "x"}, path, **headers
                 )
-                assert (status, told["error"]["code"]) == (401, "own_key_missing"), told
+                assert (status, reply["error"]["code"]) == (401, "own_key_missing"), reply
         assert vendors.seen == []
 
     run(tmp_path, work)
@@ -156,8 +156,8 @@ def test_other_providers_of_the_route_never_get_it(tmp_path: Path) -> None:
         for route in ("first", "pool", "last"):
             for words in ("hi", "fail"):
                 for _ in range(6):
-                    status, told, _ = await ask(gateway, asked(words, route), **own)
-                    assert status == 200, told
+                    status, reply, _ = await ask(gateway, asked(words, route), **own)
+                    assert status == 200, reply
         vendor = {each.path.split("/")[1] for each in vendors.seen}
         assert vendor == {"openai", "anthropic", "mistral"}
         for seen in vendors.seen:
@@ -197,12 +197,12 @@ def test_what_a_provider_has_against_it_is_shown_without_the_key(tmp_path: Path)
     async def work(vendors: Vendors, gateway: Served) -> None:
         for model in (GPT, "pool"):
             for _ in range(4):
-                status, told, _ = await ask(
+                status, reply, _ = await ask(
                     gateway, asked("wrong", model), authorization=f"Bearer {OWN}"
                 )
-                assert status in ((401,) if model == GPT else (401, 502)), told
-                assert OWN not in json.dumps(told)
-                assert "wrong key" in json.dumps(told) or status == 502
+                assert status in ((401,) if model == GPT else (401, 502)), reply
+                assert OWN not in json.dumps(reply)
+                assert "wrong key" in json.dumps(reply) or status == 502
         vendors.seen.clear()
         for _ in range(8):
             assert (await ask(gateway, asked("hi", "pool"), authorization=f"Bearer {OTHER}"))[
@@ -309,8 +309,8 @@ def test_what_runs_without_its_client_has_no_key(tmp_path: Path) -> None:
         )
         assert status in (200, 201), made
         path = f"/v1/sessions/{made['id']}/messages"
-        status, told, _ = await ask(gateway, {"content": "hi"}, path, **own)
-        assert vendors.seen == [], told
+        status, reply, _ = await ask(gateway, {"content": "hi"}, path, **own)
+        assert vendors.seen == [], reply
 
     run(tmp_path, work)
 

@@ -37,11 +37,11 @@ SCHEMA = {"type": "object", "properties": {"key": {"type": "string"}}}
 
 def answer_of(request: il.Request) -> il.Response:
     """What a model says that repeats what it was told, in text and in a call."""
-    told = request.messages[-1].text
+    result = request.messages[-1].text
     blocks = (
-        il.ThinkingBlock(f"They say: {told}", signature="c2ln"),
-        il.TextBlock(f"You said: {told} [not one"),
-        il.ToolUseBlock("call_1", "use", {"key": told, "[list]": [told]}),
+        il.ThinkingBlock(f"They say: {result}", signature="c2ln"),
+        il.TextBlock(f"You said: {result} [not one"),
+        il.ToolUseBlock("call_1", "use", {"key": result, "[list]": [result]}),
     )
     metadata = il.MessageMetadata(
         response_id="r1",
@@ -143,8 +143,8 @@ def test_no_secret_leaves_and_answers_have_them_where_asked(
     provider = ScriptedProvider()
     provider.streams = stream
     app = app_of(provider, redaction)
-    status, told = asyncio.run(post(app, *request_to(front, back, stream)))
-    assert status == 200, told
+    status, result = asyncio.run(post(app, *request_to(front, back, stream)))
+    assert status == 200, result
     sent = b"".join(provider.heard).decode()
     assert SECRET not in sent
     assert MAIL not in sent
@@ -152,7 +152,7 @@ def test_no_secret_leaves_and_answers_have_them_where_asked(
     expected = WORDS
     if redaction == "replace":
         expected = WORDS.replace(SECRET, PLACEHOLDERS[0]).replace(MAIL, PLACEHOLDERS[1])
-    message = read(front, told, stream)
+    message = read(front, result, stream)
     assert message.text == f"You said: {expected} [not one"
     (call,) = [block for block in message.content if isinstance(block, il.ToolUseBlock)]
     assert call.input == {"key": expected, "[list]": [expected]}
@@ -182,8 +182,8 @@ def test_counting_is_redacted() -> None:
     provider = ScriptedProvider()
     app = app_of(provider, "replace")
     body = {"model": "back-anthropic", "messages": [{"role": "user", "content": WORDS}]}
-    status, told = asyncio.run(post(app, "/v1/messages/count_tokens", body))
-    assert (status, json.loads(told)["input_tokens"]) == (200, 7)
+    status, result = asyncio.run(post(app, "/v1/messages/count_tokens", body))
+    assert (status, json.loads(result)["input_tokens"]) == (200, 7)
     assert SECRET.encode() not in provider.heard[0]
 
 
@@ -232,9 +232,9 @@ async def turn(here: Served, token: str, words: str) -> str:
     await here.ask("POST", f"{path}/turns", {"content": words}, token)
     async with asyncio.timeout(20):
         while True:
-            _, told, _ = await here.ask("GET", f"{path}/messages", None, token)
-            if len(told["messages"]) > 1:
-                return str(told["messages"][-1]["content"][0]["text"])
+            _, reply, _ = await here.ask("GET", f"{path}/messages", None, token)
+            if len(reply["messages"]) > 1:
+                return str(reply["messages"][-1]["content"][0]["text"])
             await asyncio.sleep(0.02)
 
 
@@ -249,8 +249,8 @@ async def test_a_key_has_its_own_redaction_everywhere(tmp_path: Path) -> None:
             for mode, made in keys.items():
                 upstream.requests.clear()
                 wire = asked(f"json {WORDS}")
-                _, told, _ = await here.ask("POST", "/v1/chat/completions", wire, made.token)
-                texts = [told["choices"][0]["message"]["content"]]
+                _, reply, _ = await here.ask("POST", "/v1/chat/completions", wire, made.token)
+                texts = [reply["choices"][0]["message"]["content"]]
                 texts.append(await turn(here, made.token, f"json {WORDS}"))
                 sent, answered = expected[mode]
                 assert texts == [answered, answered]
@@ -263,11 +263,11 @@ async def test_a_key_has_its_own_redaction_everywhere(tmp_path: Path) -> None:
 async def test_what_is_passed_on_as_it_is_is_refused(tmp_path: Path) -> None:
     made = key(tmp_path, redaction="restore")
     async with served(tmp_path, settings_in(tmp_path)) as here:
-        status, told, _ = await here.ask("POST", "/v1/moderations", {"input": "x"}, made.token)
-        assert (status, told["error"]["code"]) == (403, "redaction_unsupported")
+        status, reply, _ = await here.ask("POST", "/v1/moderations", {"input": "x"}, made.token)
+        assert (status, reply["error"]["code"]) == (403, "redaction_unsupported")
         headers = {"anthropic-version": "2023-06-01"}
-        status, told, _ = await here.ask("POST", "/v1/sessions", {}, made.token, headers=headers)
-        assert (status, told["error"]["code"]) == (403, "redaction_unsupported")
+        status, reply, _ = await here.ask("POST", "/v1/sessions", {}, made.token, headers=headers)
+        assert (status, reply["error"]["code"]) == (403, "redaction_unsupported")
 
 
 @asynchronous
@@ -278,8 +278,8 @@ async def test_embeddings_are_redacted(tmp_path: Path) -> None:
         async with served(tmp_path, settings_in(tmp_path)) as here:
             for model in ("openai:text-embedding-3-small", "cohere:embed-v4.0"):
                 wire = {"model": model, "input": [WORDS]}
-                status, told, _ = await here.ask("POST", "/v1/embeddings", wire, made.token)
-                assert (status, len(told["data"])) == (200, 1)
+                status, reply, _ = await here.ask("POST", "/v1/embeddings", wire, made.token)
+                assert (status, len(reply["data"])) == (200, 1)
         heard = json.dumps([each.wire for each in vendors.seen])
     assert SECRET not in heard
     assert heard.count(PLACEHOLDERS[0]) == 2

@@ -237,7 +237,7 @@ def _router(url: str) -> None:
     "sdk",
     [_google, _vertex, partial(_vertex, version="v1"), _alpha, _mistral, _cohere, _hosts, _router],
 )
-def test_sdks_that_share_openais_paths_are_told_apart(
+def test_sdks_that_share_openais_paths_are_distinguished(
     tmp_path: Path, sdk: Callable[[str], None]
 ) -> None:
     async def serve() -> None:

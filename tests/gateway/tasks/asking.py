@@ -49,16 +49,16 @@ async def new(
 
 async def say(gateway: Served, id: str, words: str, token: str | None = None) -> dict[str, Any]:
     body = {"message": user(words)}
-    status, told, _ = await gateway.ask("POST", f"/task/{id}/message", body, token)
-    assert status == 200, told
-    assert isinstance(told, dict)
-    return told
+    status, reply, _ = await gateway.ask("POST", f"/task/{id}/message", body, token)
+    assert status == 200, reply
+    assert isinstance(reply, dict)
+    return reply
 
 
 async def shown(gateway: Served, id: str, token: str | None = None) -> dict[str, Any]:
-    status, told, _ = await gateway.ask("GET", f"/v1/task/{id}", token=token)
-    assert status == 200, told
-    task: dict[str, Any] = told["task"]
+    status, reply, _ = await gateway.ask("GET", f"/v1/task/{id}", token=token)
+    assert status == 200, reply
+    task: dict[str, Any] = reply["task"]
     return task
 
 
@@ -111,10 +111,10 @@ async def page(gateway: Served, id: str, after: int = 0) -> list[dict[str, Any]]
     while True:
         path = f"/task/{id}/events?after={after}&limit=100"
         accept = {"accept": "application/json"}
-        status, told, _ = await gateway.ask("GET", path, headers=accept)
-        assert status == 200, told
-        out += told["events"]
-        if not told["has_more"]:
+        status, reply, _ = await gateway.ask("GET", path, headers=accept)
+        assert status == 200, reply
+        out += reply["events"]
+        if not reply["has_more"]:
             return out
         after = out[-1]["seq"]
 

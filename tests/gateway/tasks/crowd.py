@@ -134,8 +134,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument("--readers", type=int, default=200)
-    said = parser.parse_args()
-    print("\n".join(asyncio.run(tried(said.tasks, said.readers))))
+    content = parser.parse_args()
+    print("\n".join(asyncio.run(tried(content.tasks, content.readers))))
 
 
 if __name__ == "__main__":

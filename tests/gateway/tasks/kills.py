@@ -104,8 +104,8 @@ class Client:
                 await self.ask("POST", f"/task/{self.task}/resume")
             body = {"role": "user", "content": words}
             once = {"idempotency-key": f"message {len(self.given)}"}
-            told = await self.ask("POST", f"/task/{self.task}/message", body, **once)
-            self.given.append(told["id"])
+            reply = await self.ask("POST", f"/task/{self.task}/message", body, **once)
+            self.given.append(reply["id"])
         while not await self.is_done():
             await asyncio.sleep(0.02)
 
@@ -140,18 +140,18 @@ class Client:
         while True:
             after = out[-1]["seq"] if out else 0
             path = f"/task/{self.task}/events?after={after}&limit=1000"
-            told = await self.ask("GET", path)
-            out += told["events"]
-            if not told["has_more"]:
+            reply = await self.ask("GET", path)
+            out += reply["events"]
+            if not reply["has_more"]:
                 return out
 
     async def messages(self) -> list[dict[str, Any]]:
         out: list[dict[str, Any]] = []
         query = ""
         while True:
-            told = await self.ask("GET", f"/sessions/{self.task}/messages?limit=200{query}")
-            out = told["messages"] + out
-            if not told["has_more"]:
+            reply = await self.ask("GET", f"/sessions/{self.task}/messages?limit=200{query}")
+            out = reply["messages"] + out
+            if not reply["has_more"]:
                 return out
             query = f"&before={out[0]['id']}"
 
@@ -179,8 +179,8 @@ def judge(
         for call in event["message"].get("tool_calls", ())
     ]
     for name in ("PreToolCall", "PostToolCall"):
-        told = [event["tool_call"]["id"] for event in events if event["msg"] == name]
-        require(sorted(told) == sorted(calls), f"each call has one {name}")
+        emitted = [event["tool_call"]["id"] for event in events if event["msg"] == name]
+        require(sorted(emitted) == sorted(calls), f"each call has one {name}")
     *others, last = _turns(events)
     for turn in others:
         cut = any(event.get("interrupted") for event in turn)
@@ -253,11 +253,11 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--postgres", action="store_true", help="in place of SQLite")
-    said = parser.parse_args()
-    server = Server() if said.postgres else None
+    content = parser.parse_args()
+    server = Server() if content.postgres else None
     try:
         address = None if server is None else server.address
-        print(asyncio.run(tried(said.kills, said.seed, address)))
+        print(asyncio.run(tried(content.kills, content.seed, address)))
     finally:
         if server is not None:
             server.close()

@@ -90,14 +90,14 @@ def test_all_five_shapes_are_taken(tmp_path: Path, bare: bool) -> None:
                 assert (status, told["queued"]) == (200, False), told
                 await idle(gateway, task["id"])
             added = _added(await page(gateway, task["id"]))
-            given = [message for message in added if message != _answer(added)]
-            roles = [message["role"] for message in given]
+            items = [message for message in added if message != _answer(added)]
+            roles = [message["role"] for message in items]
             assert roles == ["system", "user", "assistant", "assistant", "tool"]
-            assert given[:3] == SHAPES[:3]
-            assert given[3]["content"] == SHAPES[3]["content"]
-            (call,) = given[3]["tool_calls"]
+            assert items[:3] == SHAPES[:3]
+            assert items[3]["content"] == SHAPES[3]["content"]
+            (call,) = items[3]["tool_calls"]
             assert call["function"] == CALL["function"]
-            assert given[4]["tool_call_id"] == call["id"], "the result follows its call"
+            assert items[4]["tool_call_id"] == call["id"], "the result follows its call"
             assert len(provider.requests) == 1, "a user's message alone begins a turn"
 
     run(work)
@@ -155,10 +155,10 @@ def test_wrong_shapes_are_refused_with_their_place_and_leave_nothing(tmp_path: P
         provider.configure(tmp_path)
         async with served(tmp_path) as gateway:
             for body, place in WRONG:
-                given = {"cwd": str(tmp_path), **body} if isinstance(body, dict) else body
+                fields = {"cwd": str(tmp_path), **body} if isinstance(body, dict) else body
                 if isinstance(body, dict) and "role" in body:
-                    given = body
-                status, told, _ = await gateway.ask("POST", "/task", given)
+                    fields = body
+                status, told, _ = await gateway.ask("POST", "/task", fields)
                 assert status == 400, (body, told)
                 assert place in told["error"]["message"], (body, told)
                 assert (await gateway.ask("GET", "/tasks"))[1] == {"tasks": []}
@@ -340,14 +340,14 @@ def test_a_queued_message_that_fits_nowhere_does_not_block_the_queue(tmp_path: P
             task = await new(gateway, tmp_path, "slow")
             id = task["id"]
             odd = {"role": "tool", "content": "x", "tool_call_id": "nobody's"}
-            _, given, _ = await gateway.ask("POST", f"/task/{id}/message", odd)
-            assert given["queued"] is True
+            _, value, _ = await gateway.ask("POST", f"/task/{id}/message", odd)
+            assert value["queued"] is True
             await say(gateway, id, "after it")
             provider.pace = 0.0
             await idle(gateway, id)
             *_, refused, failed = await page(gateway, id)
             assert (refused["msg"], refused["reason"]) == ("MessageUnqueued", "refused")
-            assert refused["message"] == {"id": given["id"]}
+            assert refused["message"] == {"id": value["id"]}
             assert failed["msg"] == "Failed"
             assert (await gateway.ask("POST", f"/task/{id}/resume"))[0] == 202
             await idle(gateway, id)
@@ -433,10 +433,10 @@ async def told(gateway: Served, id: str) -> list[tuple[str, str]]:
 def test_a_task_is_its_owners_alone(tmp_path: Path) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
-        mine, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
+        own, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
         async with served(tmp_path) as gateway:
-            id = (await new(gateway, tmp_path, "slow", mine))["id"]
-            await say(gateway, id, "waits", mine)
+            id = (await new(gateway, tmp_path, "slow", own))["id"]
+            await say(gateway, id, "waits", own)
             bodies = {"message": user("x"), "confirmations": {"id": "tu_1", "approved": True}}
             tried = 0
             for row in rows():
@@ -458,7 +458,7 @@ def test_a_task_is_its_owners_alone(tmp_path: Path) -> None:
                 assert (await gateway.ask("GET", path, token=other))[1] == empty
             assert (await gateway.ask("GET", f"/queued_messages?task={id}", token=other))[0] == 404
             assert (await new(gateway, tmp_path, token=other))["id"] != id, "a folder for each"
-            assert (await gateway.ask("POST", f"/task/{id}/cancel", token=mine))[0] == 200
+            assert (await gateway.ask("POST", f"/task/{id}/cancel", token=own))[0] == 200
 
     run(work)
 

@@ -57,10 +57,10 @@ async def idle(gateway: Served, id: str, token: str) -> None:
 async def events(gateway: Served, id: str, token: str) -> list[dict[str, Any]]:
     accept = {"accept": "application/json"}
     path = f"/task/{id}/events?limit=1000"
-    told: list[dict[str, Any]] = (await gateway.ask("GET", path, token=token, headers=accept))[1][
-        "events"
-    ]
-    return told
+    emitted: list[dict[str, Any]] = (await gateway.ask("GET", path, token=token, headers=accept))[
+        1
+    ]["events"]
+    return emitted
 
 
 REVOKED = (lambda store, id: revoke(store, id), "auth", "revoked")
@@ -160,10 +160,10 @@ def test_a_tool_of_a_revoked_key_does_not_run_though_it_was_approved(tmp_path: P
             assert (await gateway.ask("POST", path, body, two.token))[0] == 200
             await idle(gateway, id, two.token)
             assert not (tmp_path / "b.txt").exists()
-            told = await events(gateway, id, two.token)
-            (post,) = [each for each in told if each["msg"] == "PostToolCall"]
+            emitted = await events(gateway, id, two.token)
+            (post,) = [each for each in emitted if each["msg"] == "PostToolCall"]
             assert "revoked" in post["error"]
-            assert told[-1]["msg"] == "Failed"
+            assert emitted[-1]["msg"] == "Failed"
             assert len(provider.requests) == 1
 
     run(work)
@@ -236,8 +236,8 @@ def test_a_key_for_another_folder_cannot_make_a_task_work(tmp_path: Path) -> Non
                 (f"/task/{id}/resume", None),
                 (f"/task/{id}/confirmations", yes),
             ):
-                status, told, _ = await gateway.ask("POST", path, body, two.token)
-                assert (status, told["error"]["code"]) == (403, "workspace_not_allowed"), path
+                status, reply, _ = await gateway.ask("POST", path, body, two.token)
+                assert (status, reply["error"]["code"]) == (403, "workspace_not_allowed"), path
             assert (await gateway.ask("POST", f"/task/{id}/cancel", token=two.token))[0] == 200
             assert not (here / "b.txt").exists()
 
@@ -279,8 +279,8 @@ def test_a_folder_that_became_a_link_is_refused(tmp_path: Path) -> None:
             here.rmdir()
             here.symlink_to(secret)
             path = f"/task/{id}/message"
-            status, told, _ = await gateway.ask("POST", path, user("read a.txt"))
-            assert (status, told["error"]["code"]) == (403, "workspace_not_allowed")
+            status, reply, _ = await gateway.ask("POST", path, user("read a.txt"))
+            assert (status, reply["error"]["code"]) == (403, "workspace_not_allowed")
             assert provider.requests == []
 
     run(work)

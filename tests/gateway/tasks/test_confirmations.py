@@ -29,9 +29,9 @@ async def asked(gateway: Served, id: str, token: str | None = None) -> dict[str,
     """The question, when there is one."""
     async with asyncio.timeout(PATIENCE):
         while True:
-            _, told, _ = await gateway.ask("GET", f"/task/{id}/confirmations", token=token)
-            if told["confirmations"]:
-                (question,) = told["confirmations"]
+            _, reply, _ = await gateway.ask("GET", f"/task/{id}/confirmations", token=token)
+            if reply["confirmations"]:
+                (question,) = reply["confirmations"]
                 assert isinstance(question, dict)
                 return question
             await asyncio.sleep(0.02)
@@ -39,8 +39,8 @@ async def asked(gateway: Served, id: str, token: str | None = None) -> dict[str,
 
 async def answer(gateway: Served, id: str, call: str, approved: Any) -> tuple[int, Any]:
     body = {"id": call, "approved": approved}
-    status, told, _ = await gateway.ask("POST", f"/v1/task/{id}/confirmations", body)
-    return status, told
+    status, reply, _ = await gateway.ask("POST", f"/v1/task/{id}/confirmations", body)
+    return status, reply
 
 
 @pytest.mark.requirement("S004-20")
@@ -63,11 +63,11 @@ def test_a_tool_that_writes_waits_for_an_answer(tmp_path: Path, approved: bool) 
                 assert (await gateway.ask("POST", path, body))[0] == 400
             assert (await answer(gateway, id, question["id"], "yes"))[0] == 400
             assert (await answer(gateway, id, "tu_other", True))[0] == 404
-            status, told = await answer(gateway, id, question["id"], approved)
-            assert (status, told["status"]) == (200, "approved" if approved else "denied")
+            status, reply = await answer(gateway, id, question["id"], approved)
+            assert (status, reply["status"]) == (200, "approved" if approved else "denied")
             for again in (True, False):
-                status, told = await answer(gateway, id, question["id"], again)
-                assert (status, told["error"]["code"]) == (409, "already_decided")
+                status, reply = await answer(gateway, id, question["id"], again)
+                assert (status, reply["error"]["code"]) == (409, "already_decided")
             frames = await reading
             assert (tmp_path / "b.txt").exists() is approved
             shows = [len(frame.data) for frame in frames if frame.name == QUESTIONS]
@@ -89,8 +89,8 @@ def test_silence_is_a_no(tmp_path: Path) -> None:
             assert not (tmp_path / "b.txt").exists()
             (post,) = [e for e in await page(gateway, id) if e["msg"] == "PostToolCall"]
             assert "error" in post
-            status, told = await answer(gateway, id, post["tool_call"]["id"], True)
-            assert (status, told["error"]["details"]) == (409, {"status": "timeout"})
+            status, reply = await answer(gateway, id, post["tool_call"]["id"], True)
+            assert (status, reply["error"]["details"]) == (409, {"status": "timeout"})
 
     run(work)
 
@@ -102,8 +102,8 @@ def test_a_run_that_is_stopped_asks_no_longer(tmp_path: Path) -> None:
             id = (await new(gateway, tmp_path, "write b.txt"))["id"]
             question = await asked(gateway, id)
             assert (await gateway.ask("POST", f"/task/{id}/cancel"))[0] == 200
-            status, told = await answer(gateway, id, question["id"], True)
-            assert (status, told["error"]["details"]) == (409, {"status": "cancelled"})
+            status, reply = await answer(gateway, id, question["id"], True)
+            assert (status, reply["error"]["details"]) == (409, {"status": "cancelled"})
             assert (await shown(gateway, id))["confirmations"] == []
             await say(gateway, id, "never mind")
             await idle(gateway, id)
@@ -116,14 +116,14 @@ def test_a_run_that_is_stopped_asks_no_longer(tmp_path: Path) -> None:
 def test_nobody_else_says_yes(tmp_path: Path) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
-        mine, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
+        own, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
         async with served(tmp_path) as gateway:
-            id = (await new(gateway, tmp_path, "write b.txt", mine))["id"]
-            question = await asked(gateway, id, mine)
+            id = (await new(gateway, tmp_path, "write b.txt", own))["id"]
+            question = await asked(gateway, id, own)
             body = {"id": question["id"], "approved": True}
             assert (await gateway.ask("POST", f"/task/{id}/confirmations", body, other))[0] == 404
             assert not (tmp_path / "b.txt").exists()
-            assert (await gateway.ask("POST", f"/task/{id}/confirmations", body, mine))[0] == 200
+            assert (await gateway.ask("POST", f"/task/{id}/confirmations", body, own))[0] == 200
 
     run(work)
 

@@ -30,8 +30,8 @@ def delegating(home: Path, **more: Any) -> Any:
 
 
 async def workers(gateway: Served, id: str, token: str | None = None) -> list[dict[str, Any]]:
-    told = (await gateway.ask("GET", "/sessions?limit=200", token=token))[1]["sessions"]
-    return [each for each in told if each["parent_id"] == id]
+    collected = (await gateway.ask("GET", "/sessions?limit=200", token=token))[1]["sessions"]
+    return [each for each in collected if each["parent_id"] == id]
 
 
 def test_a_task_delegates_only_where_settings_and_task_allow_it(tmp_path: Path) -> None:
@@ -39,8 +39,8 @@ def test_a_task_delegates_only_where_settings_and_task_allow_it(tmp_path: Path) 
         provider.configure(tmp_path)
         body = {"cwd": str(tmp_path), "delegate": True}
         async with served(tmp_path) as gateway:
-            status, told, _ = await gateway.ask("POST", "/task", body)
-            assert (status, told["error"]["code"]) == (403, "delegation_off")
+            status, reply, _ = await gateway.ask("POST", "/task", body)
+            assert (status, reply["error"]["code"]) == (403, "delegation_off")
         async with served(tmp_path, delegating(tmp_path)) as gateway:
             for number, wanted in enumerate((False, True)):
                 folder = tmp_path / f"folder{number}"
@@ -67,9 +67,9 @@ def test_a_worker_of_a_task_asks_as_the_task_does_and_is_deleted_with_it(tmp_pat
             assert (post["name"], post["result"]) == ("delegate", "Answer 3 to: write b.txt")
             (worker,) = await workers(gateway, id)
             path = f"/sessions/{id}/events?types=delegate.started,delegate.completed"
-            told = (await gateway.ask("GET", path))[1]["events"]
-            assert [each["type"] for each in told] == ["delegate.started", "delegate.completed"]
-            assert {each["payload"]["worker_session_id"] for each in told} == {worker["id"]}
+            emitted = (await gateway.ask("GET", path))[1]["events"]
+            assert [each["type"] for each in emitted] == ["delegate.started", "delegate.completed"]
+            assert {each["payload"]["worker_session_id"] for each in emitted} == {worker["id"]}
             await gateway.ask("DELETE", f"/task/{id}?purge=true")
             assert (await gateway.ask("GET", f"/sessions/{worker['id']}"))[0] == 404
 
@@ -104,8 +104,8 @@ def test_a_worker_has_the_route_that_it_is_asked_for_by(
                 words = 'delegate [{"task": "hello", "model": "sure"}]'
                 id = (await new(gateway, tmp_path, words, delegate=True))["id"]
                 await idle(gateway, id)
-                told = await page(gateway, id)
-                (post,) = [each for each in told if each["msg"] == "PostToolCall"]
+                reply = await page(gateway, id)
+                (post,) = [each for each in reply if each["msg"] == "PostToolCall"]
                 assert ("error" not in post or post["error"] is None) is is_answered, post
                 if is_answered:
                     assert post["result"] == "Answer 3 to: hello"
@@ -121,8 +121,8 @@ def test_a_worker_has_the_key_of_its_task_and_loses_it_with_it(tmp_path: Path) -
             words = f'delegate [{{"task": "hello", "model": "{OPENAI}"}}]'
             id = (await new(gateway, tmp_path, words, one.token, delegate=True))["id"]
             await idle_for(gateway, id, one.token)
-            told = await events_of(gateway, id, one.token)
-            (post,) = [each for each in told if each["msg"] == "PostToolCall"]
+            emitted = await events_of(gateway, id, one.token)
+            (post,) = [each for each in emitted if each["msg"] == "PostToolCall"]
             assert "not allowed to use" in post["error"]
             before = len(provider.requests)
             await say(gateway, id, "delegate write b.txt", one.token)

@@ -48,33 +48,33 @@ def test_a_task_tells_all_of_a_run_in_order(tmp_path: Path) -> None:
                 (QUEUE, []),
                 (QUESTIONS, []),
             ]
-            told = stored(frames)
-            assert [frame.msg for frame in told] == [
+            result = stored(frames)
+            assert [frame.msg for frame in result] == [
                 *("PreConversation", "MessageAdded", "RequestCompleted", "MessageAdded"),
                 *("PreToolCall", "PostToolCall", "MessageAdded"),
                 *("RequestCompleted", "MessageAdded", "PostConversation"),
             ]
-            assert {frame.name for frame in told} == {"maria"}
-            assert [frame.id for frame in told] == list(range(1, len(told) + 1))
-            assert [frame.data["seq"] for frame in told] == [frame.id for frame in told]
-            assert len({str(uuid.UUID(frame.data["id"])) for frame in told}) == len(told)
-            times = [frame.data["time"] for frame in told]
+            assert {frame.name for frame in result} == {"maria"}
+            assert [frame.id for frame in result] == list(range(1, len(result) + 1))
+            assert [frame.data["seq"] for frame in result] == [frame.id for frame in result]
+            assert len({str(uuid.UUID(frame.data["id"])) for frame in result}) == len(result)
+            times = [frame.data["time"] for frame in result]
             assert times == sorted(times)
             assert times[0] >= task["created"]
-            added = [frame.data["message"] for frame in told if frame.msg == "MessageAdded"]
+            added = [frame.data["message"] for frame in result if frame.msg == "MessageAdded"]
             assert [message["role"] for message in added] == [
                 *("user", "assistant", "tool", "assistant")
             ]
             assert added[0] == user("read a.txt")
-            _, kept, _ = await gateway.ask("GET", f"/sessions/{task['id']}/messages")
-            ids = [f.data["message_id"] for f in told if f.msg == "MessageAdded"]
-            assert ids == [message["id"] for message in kept["messages"]]
+            _, retained, _ = await gateway.ask("GET", f"/sessions/{task['id']}/messages")
+            ids = [f.data["message_id"] for f in result if f.msg == "MessageAdded"]
+            assert ids == [message["id"] for message in retained["messages"]]
 
     run(work)
 
 
 @pytest.mark.requirement("S004-5", "S004-17", "S004-20")
-def test_answers_and_calls_are_told_in_their_shapes(tmp_path: Path) -> None:
+def test_answers_and_calls_are_written_in_their_shapes(tmp_path: Path) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
         (tmp_path / "a.txt").write_text("the text")
@@ -83,8 +83,8 @@ def test_answers_and_calls_are_told_in_their_shapes(tmp_path: Path) -> None:
             await idle(gateway, task["id"])
             await say(gateway, task["id"], "read missing.txt")
             await idle(gateway, task["id"])
-            told = await page(gateway, task["id"])
-            calls, done, *_ = [each for each in told if each["msg"] == "RequestCompleted"]
+            reply = await page(gateway, task["id"])
+            calls, done, *_ = [each for each in reply if each["msg"] == "RequestCompleted"]
             assert calls["message"]["content"] == ""
             (call,) = calls["message"]["tool_calls"]
             assert call["type"] == "function"
@@ -96,7 +96,7 @@ def test_answers_and_calls_are_told_in_their_shapes(tmp_path: Path) -> None:
                 assert usage["prompt_tokens"] == 100
                 assert usage["completion_tokens"] == 20
                 assert usage["total_tokens"] == 120
-            (pre, post), (_, failed) = _calls(told)
+            (pre, post), (_, failed) = _calls(reply)
             assert pre["tool_call"] == post["tool_call"] == call
             assert (pre["name"], pre["args"]) == ("read_file", {"path": "a.txt"})
             assert (post["name"], post["text"], post["result"]) == (
@@ -170,8 +170,8 @@ def test_the_queue_is_shown_at_first_and_after_each_change(tmp_path: Path) -> No
             path = f"/task/{id}/message/{second['id']}"
             assert (await gateway.ask("DELETE", path))[1] == both[1]
             assert (await gateway.ask("DELETE", path))[0] == 404
-            status, told, _ = await gateway.ask("POST", f"/v1/task/{id}/cancel")
-            assert (status, told) == (200, {"pending_messages": waiting})
+            status, reply, _ = await gateway.ask("POST", f"/v1/task/{id}/cancel")
+            assert (status, reply) == (200, {"pending_messages": waiting})
             _follow_the_queue(await reading, both, first["id"], second["id"])
             assert (await gateway.ask("GET", "/queued_messages"))[1] == []
 
@@ -208,18 +208,18 @@ def test_a_queued_message_is_added_when_it_is_taken_up(tmp_path: Path) -> None:
         provider.configure(tmp_path)
         async with served(tmp_path) as gateway:
             task = await new(gateway, tmp_path, "slow")
-            given = await say(gateway, task["id"], "later")
+            value = await say(gateway, task["id"], "later")
             before = await page(gateway, task["id"])
             assert "later" not in str(before)
             provider.pace = 0.0
             await idle(gateway, task["id"])
-            told = await page(gateway, task["id"])
-            unqueued = [each["msg"] for each in told].index("MessageUnqueued")
-            assert told[unqueued]["message"] == {"id": given["id"]}
-            assert told[unqueued]["reason"] == "taken"
-            assert told[unqueued + 1]["msg"] == "MessageAdded"
-            assert told[unqueued + 1]["message"] == user("later")
-            assert told[unqueued + 1]["queued_id"] == given["id"]
+            reply = await page(gateway, task["id"])
+            unqueued = [each["msg"] for each in reply].index("MessageUnqueued")
+            assert reply[unqueued]["message"] == {"id": value["id"]}
+            assert reply[unqueued]["reason"] == "taken"
+            assert reply[unqueued + 1]["msg"] == "MessageAdded"
+            assert reply[unqueued + 1]["message"] == user("later")
+            assert reply[unqueued + 1]["queued_id"] == value["id"]
 
     run(work)
 
@@ -243,8 +243,10 @@ def test_who_comes_back_misses_nothing_and_gets_nothing_twice(tmp_path: Path) ->
                     assert [frame.data for frame in stored(frames)] == whole[cut:]
                     assert frames[0].name == QUEUE
                 path = f"/task/{id}/events?after={cut}&limit=1000"
-                _, told, _ = await gateway.ask("GET", path, headers={"accept": "application/json"})
-                assert told == {"events": whole[cut:], "has_more": False}
+                _, response, _ = await gateway.ask(
+                    "GET", path, headers={"accept": "application/json"}
+                )
+                assert response == {"events": whole[cut:], "has_more": False}
             tail = await until(gateway, id, "PostConversation", query="?tail=2")
             assert [frame.data for frame in stored(tail)] == whole[-2:]
             for cursor, status in (("999", 410), ("x", 400), ("-1", 400), ("1e3", 400)):
@@ -325,9 +327,9 @@ def test_many_read_one_task_and_the_store_is_read_once(tmp_path: Path) -> None:
             await say(gateway, id, "hello")
             whole = await asyncio.gather(*reading)
             store.task_events = real  # type: ignore[method-assign]  # as it was
-            told = await page(gateway, id)
+            reply = await page(gateway, id)
             for frames in whole:
-                assert [frame.data for frame in stored(frames)] == told
+                assert [frame.data for frame in stored(frames)] == reply
             assert asked < 2 * len(reading)
 
     run(work)
@@ -373,18 +375,18 @@ def test_all_tasks_are_told_as_they_change(tmp_path: Path) -> None:
         provider.configure(tmp_path)
         for name in ("one", "two"):
             (tmp_path / name).mkdir()
-        mine, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
+        own, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
         async with served(tmp_path) as gateway:
             await new(gateway, tmp_path / "two", token=other)
-            one = await new(gateway, tmp_path / "one", token=mine)
+            one = await new(gateway, tmp_path / "one", token=own)
             seen: list[Frame] = []
-            reading = asyncio.ensure_future(_changes(gateway, mine, seen))
+            reading = asyncio.ensure_future(_changes(gateway, own, seen))
             while not seen:
                 await asyncio.sleep(0.01)
-            await say(gateway, one["id"], "slow", token=mine)
+            await say(gateway, one["id"], "slow", token=own)
             while len(seen) < 2:
                 await asyncio.sleep(0.01)
-            await gateway.ask("DELETE", f"/task/{one['id']}", token=mine)
+            await gateway.ask("DELETE", f"/task/{one['id']}", token=own)
             await reading
             first, *rest = seen
             assert first.name == "daemon.tasks.synchronized"
@@ -394,7 +396,7 @@ def test_all_tasks_are_told_as_they_change(tmp_path: Path) -> None:
             states = [frame.data["task"]["status"] for frame in rest]
             assert states[0] == "generating"
             assert states[-1] == "idle"
-            assert (await gateway.ask("GET", "/tasks", token=mine))[1] == {"tasks": []}
+            assert (await gateway.ask("GET", "/tasks", token=own))[1] == {"tasks": []}
 
     run(work)
 
@@ -468,8 +470,8 @@ def test_a_gateway_that_goes_sends_its_readers_away(tmp_path: Path) -> None:
             async with asyncio.timeout(PATIENCE):
                 ended = await asyncio.gather(*reading)
             assert [len(frames) for frames in ended] == [1, 2]
-            status, told, _ = await gateway.ask("POST", f"/task/{id}/message", user("hi"))
-            assert (status, told["error"]["code"]) == (503, "shutting_down")
+            status, reply, _ = await gateway.ask("POST", f"/task/{id}/message", user("hi"))
+            assert (status, reply["error"]["code"]) == (503, "shutting_down")
 
     run(work)
 

@@ -22,10 +22,10 @@ def read(frames: bytes, into: dict[int, str]) -> None:
     """Frames as a client takes them: a text goes to its offset."""
     for frame in il.sse.Decoder().feed(frames):
         assert frame.event == "maria.delta"
-        said = json.loads(frame.data)
-        before = into.get(said["index"], "")
-        assert said["offset"] <= len(before)
-        into[said["index"]] = before[: said["offset"]] + said["text"]
+        parsed = json.loads(frame.data)
+        before = into.get(parsed["index"], "")
+        assert parsed["offset"] <= len(before)
+        into[parsed["index"]] = before[: parsed["offset"]] + parsed["text"]
 
 
 @given(
@@ -68,9 +68,9 @@ def test_an_answer_belongs_behind_what_was_told_before_it() -> None:
     assert listening.is_before(5)
     live.take(ev.ToolUseStart(1, "tu_1", "read_file"), "m1", 4)
     frames = il.sse.Decoder().feed(listening.growth())
-    said = [json.loads(frame.data) for frame in frames]
-    assert [each["msg"] for each in said] == ["TextDelta", "ToolCallDelta"]
-    assert said[1]["tool_call"] == {"id": "tu_1", "name": "read_file"}
+    parsed = [json.loads(frame.data) for frame in frames]
+    assert [each["msg"] for each in parsed] == ["TextDelta", "ToolCallDelta"]
+    assert parsed[1]["tool_call"] == {"id": "tu_1", "name": "read_file"}
     live.take(START, None, 9)
     live.take(ev.TextDelta(0, "b"), "m2", 9)
     (again,) = il.sse.Decoder().feed(listening.growth())

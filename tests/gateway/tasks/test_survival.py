@@ -44,19 +44,19 @@ def test_a_run_that_a_gateway_breaks_off_is_taken_up_by_the_next(tmp_path: Path)
             task = await shown(gateway, id)
             assert (task["status"], task["interrupted"]) == ("idle", True)
             assert [each["id"] for each in task["queued_messages"]] == [waiting["id"]]
-            told = await page(gateway, id)
-            assert told[-1]["msg"] == "Failed"
-            assert told[-1]["error"]["code"] == "interrupted"
-            assert told[-1]["interrupted"] is True
+            reply = await page(gateway, id)
+            assert reply[-1]["msg"] == "Failed"
+            assert reply[-1]["error"]["code"] == "interrupted"
+            assert reply[-1]["interrupted"] is True
             status, resumed, _ = await gateway.ask("POST", f"/v1/task/{id}/resume")
             assert (status, resumed["task"]["status"]) == (202, "generating")
             task = await idle(gateway, id)
             assert (task["interrupted"], task["queued"]) == (False, 0)
-            told = await page(gateway, id)
-            assert [each["seq"] for each in told] == list(range(1, len(told) + 1))
-            users = [e["message"]["content"] for e in told if e.get("queued_id")]
+            reply = await page(gateway, id)
+            assert [each["seq"] for each in reply] == list(range(1, len(reply) + 1))
+            users = [e["message"]["content"] for e in reply if e.get("queued_id")]
             assert users == ["slow", "next"]
-            done = [e["message"]["content"] for e in told if e["msg"] == "RequestCompleted"]
+            done = [e["message"]["content"] for e in reply if e["msg"] == "RequestCompleted"]
             assert done[-1].endswith("to: next")
             status, refused, _ = await gateway.ask("POST", f"/task/{id}/resume")
             assert (status, refused["error"]["code"]) == (409, "nothing_to_do")
@@ -83,8 +83,8 @@ def test_a_run_whose_process_was_killed_is_found_by_who_looks(tmp_path: Path) ->
             (listed,) = (await gateway.ask("GET", "/tasks"))[1]["tasks"]
             assert listed["interrupted"] is True
             await store.claim_task(id, gone, 60)
-            status, told, _ = await gateway.ask("POST", f"/task/{id}/cancel")
-            assert (status, told["error"]["code"]) == (404, -1)
+            status, reply, _ = await gateway.ask("POST", f"/task/{id}/cancel")
+            assert (status, reply["error"]["code"]) == (404, -1)
             assert (await gateway.ask("POST", f"/task/{id}/resume"))[0] == 202
             await idle(gateway, id)
             assert len(provider.requests) == 1
@@ -106,11 +106,11 @@ def test_a_task_with_nothing_left_to_go_on_with_is_interrupted_no_longer(tmp_pat
             assert (await gateway.ask("DELETE", f"/task/{id}/message/m1"))[0] == 200
             assert (await gateway.ask("POST", f"/task/{id}/message", odd))[0] == 400
             assert (await shown(gateway, id))["interrupted"] is True, "nothing has changed"
-            told = await page(gateway, id)
+            reply = await page(gateway, id)
             status, refused, _ = await gateway.ask("POST", f"/task/{id}/resume")
             assert (status, refused["error"]["code"]) == (409, "nothing_to_do")
             assert (await shown(gateway, id))["interrupted"] is False
-            assert await page(gateway, id) == told
+            assert await page(gateway, id) == reply
 
     run(work)
 
@@ -160,8 +160,8 @@ def test_two_gateways_have_the_same_tasks(tmp_path: Path, address: str) -> None:
             reading = asyncio.ensure_future(until(two, id, "PostConversation"))
             assert (await shown(two, id))["status"] == "generating"
             assert (await two.ask("POST", "/task", {"cwd": str(tmp_path)}))[0] == 409
-            given = await say(two, id, "write b.txt")
-            assert given["queued"] is True
+            value = await say(two, id, "write b.txt")
+            assert value["queued"] is True
             provider.pace = 0.005
             question = await asked(two, id)
             assert (await answer(two, id, question["id"], True))[0] == 200
@@ -191,8 +191,8 @@ def test_a_folder_that_is_not_here_keeps_a_task_from_running_but_not_from_waitin
             assert (await say(gateway, id, "next"))["queued"] is True
             assert (await gateway.ask("POST", f"/task/{id}/cancel"))[0] == 200
             for path, body in (("message", {"role": "user", "content": "hi"}), ("resume", None)):
-                status, told, _ = await gateway.ask("POST", f"/task/{id}/{path}", body)
-                assert (status, told["error"]["code"]) == (409, "folder_gone")
+                status, reply, _ = await gateway.ask("POST", f"/task/{id}/{path}", body)
+                assert (status, reply["error"]["code"]) == (409, "folder_gone")
             assert (await shown(gateway, id))["status"] == "idle"
 
     run(work)
@@ -201,8 +201,8 @@ def test_a_folder_that_is_not_here_keeps_a_task_from_running_but_not_from_waitin
 async def _stopped_elsewhere(one: Served, two: Served, id: str) -> None:
     await say(one, id, "slow")
     changes = asyncio.ensure_future(_idle_again(two, id))
-    status, told, _ = await two.ask("POST", f"/task/{id}/cancel")
-    assert (status, told) == (200, {"pending_messages": []})
+    status, reply, _ = await two.ask("POST", f"/task/{id}/cancel")
+    assert (status, reply) == (200, {"pending_messages": []})
     assert (await page(one, id))[-1]["msg"] == "Cancelled"
     await changes
 

@@ -91,8 +91,8 @@ class Silent(Upstream):
     def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
         message = {"role": "assistant", "content": "Hi."}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        told = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
-        reply(handler, json.dumps({**told, "choices": [choice]}).encode())
+        collected = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
+        reply(handler, json.dumps({**collected, "choices": [choice]}).encode())
 
 
 def test_an_answer_without_usage_has_a_cost_that_is_not_known(tmp_path: Path) -> None:

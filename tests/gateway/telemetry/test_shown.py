@@ -82,8 +82,8 @@ def test_health_says_when_the_gateway_goes_and_asks_no_model(tmp_path: Path) -> 
             assert (await gateway.ask("GET", "/health/ready"))[:2] == (200, {"status": "ready"})
             gateway.service.going()
             assert (await gateway.ask("GET", "/health/live"))[0] == 200
-            status, told, _ = await gateway.ask("GET", "/health/ready")
-            assert (status, told["status"]) == (503, "draining")
+            status, reply, _ = await gateway.ask("GET", "/health/ready")
+            assert (status, reply["status"]) == (503, "draining")
             assert provider.requests == []
 
     with Upstream() as provider:
@@ -98,8 +98,8 @@ def test_health_says_when_the_store_does_not_answer(tmp_path: Path) -> None:
                 raise StoreError("here", "gone", "unreachable")
 
             gateway.service.store.keys = away  # type: ignore[method-assign]
-            status, told, _ = await gateway.ask("GET", "/health/ready")
-            assert (status, told["store"]) == (503, "unreachable")
+            status, reply, _ = await gateway.ask("GET", "/health/ready")
+            assert (status, reply["store"]) == (503, "unreachable")
 
     asyncio.run(run())
 
@@ -309,9 +309,9 @@ def test_loss_reports_are_bounded_in_number_and_time() -> None:
             losses.keep(lossy(f"req_{n}"))
         assert len(losses) == 5
         assert await losses.find("req_3", Principal()) is None
-        kept = await losses.find("req_8", Principal())
-        assert kept is not None
-        assert kept.as_json()["losses"][0]["path"] == "$.options.seed"
+        stored = await losses.find("req_8", Principal())
+        assert stored is not None
+        assert stored.as_json()["losses"][0]["path"] == "$.options.seed"
         now[0] += 61
         assert await losses.find("req_8", Principal()) is None
         losses.keep(lossy("req_9"))
@@ -322,16 +322,16 @@ def test_loss_reports_are_bounded_in_number_and_time() -> None:
 
 def test_another_worker_tells_a_loss_report_from_the_trace(tmp_path: Path) -> None:
     async def run() -> None:
-        mine, other = Principal(key_id="gk_1"), Principal(key_id="gk_2")
+        own, other = Principal(key_id="gk_1"), Principal(key_id="gk_2")
         async with await open_async_store(str(tmp_path / "s.db")) as store:
             tracer = Tracer(store, losses=Losses(store))
-            tracer.finished(lossy("req_01M7HB1FPFC3W567BAGX95NH9Z", principal=mine))
+            tracer.finished(lossy("req_01M7HB1FPFC3W567BAGX95NH9Z", principal=own))
             await tracer.close()
             there = Losses(store)
             id = "req_01M7HB1FPFC3W567BAGX95NH9Z"
-            kept = await there.find(id, mine)
-            assert kept is not None
-            assert [loss.path for loss in kept.losses] == ["$.options.seed"]
+            stored = await there.find(id, own)
+            assert stored is not None
+            assert [loss.path for loss in stored.losses] == ["$.options.seed"]
             assert await there.find(id, other) is None
             assert await there.find(id, Principal()) is None
 
@@ -348,11 +348,11 @@ def test_spans_have_the_names_of_the_convention_and_no_content() -> None:
     spans.finished(exchange(OPENAI, error=ErrorKind.RATE_LIMIT, status=429), 10.0)
     good, bad = out.get_finished_spans()
     assert good.name == "chat claude-sonnet-4-6"
-    told = dict(good.attributes or {})
-    assert told["gen_ai.provider.name"] == "anthropic"
-    assert told["gen_ai.usage.input_tokens"] == 100, "the convention counts cached ones as input"
-    assert told["gen_ai.response.finish_reasons"] == ("end_turn",)
-    assert not any("messages" in name or "instructions" in name for name in told)
+    result = dict(good.attributes or {})
+    assert result["gen_ai.provider.name"] == "anthropic"
+    assert result["gen_ai.usage.input_tokens"] == 100, "the convention counts cached ones as input"
+    assert result["gen_ai.response.finish_reasons"] == ("end_turn",)
+    assert not any("messages" in name or "instructions" in name for name in result)
     assert good.end_time is not None
     assert good.start_time is not None
     assert good.end_time - good.start_time == 250_000_000
@@ -367,9 +367,9 @@ def test_nothing_that_was_said_and_no_secret_is_in_any_log_or_trace(tmp_path: Pa
     async def run(provider: Upstream) -> None:
         provider.configure(tmp_path)
         token = key(tmp_path).token
-        told = Telemetry(log="json", log_level="debug", log_requests=True)
-        set_up_logs(told, out)
-        async with served(tmp_path, replace(settings_in(tmp_path), telemetry=told)) as gateway:
+        result = Telemetry(log="json", log_level="debug", log_requests=True)
+        set_up_logs(result, out)
+        async with served(tmp_path, replace(settings_in(tmp_path), telemetry=result)) as gateway:
             paths = ("/v1/chat/completions", "/v1/responses", "/v1/messages", "/sessions")
             for path in paths:
                 for words in (CANARY, f"fail {CANARY}", f"break {CANARY}"):

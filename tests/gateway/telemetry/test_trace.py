@@ -66,9 +66,9 @@ def test_our_span_stands_between_the_client_and_the_provider(tmp_path: Path, str
     assert f"{span.parent.span_id:016x}" == "b7ad6b7169203331"
     assert heard["traceparent"].startswith(f"00-{TRACE}-{span.context.span_id:016x}-")
     assert heard["tracestate"] == "vendor=1"
-    told = dict(span.attributes or {})
-    assert span.name == f"chat {told['gen_ai.request.model']}"
-    assert told["gen_ai.usage.input_tokens"] == 100
+    result = dict(span.attributes or {})
+    assert span.name == f"chat {result['gen_ai.request.model']}"
+    assert result["gen_ai.usage.input_tokens"] == 100
 
 
 def test_a_span_begins_a_trace_where_the_client_tells_of_none(tmp_path: Path) -> None:

@@ -291,7 +291,7 @@ def test_a_path_that_would_become_a_header_is_not_sent() -> None:
     assert provider.heads == []
 
 
-def test_nobody_there_and_no_such_host_are_told_apart() -> None:
+def test_nobody_there_and_no_such_host_are_distinguished() -> None:
     async def work(upstream: Upstream) -> list[str]:
         phases = []
         for url in ("http://127.0.0.1:9/", "http://nobody.invalid/"):

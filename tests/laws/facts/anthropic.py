@@ -65,9 +65,9 @@ def _change(facts: Facts, block: Any) -> None:
 def _configured(facts: Facts, message: Any) -> None:
     """What holds from this message on."""
     config = message.get("output_config") or {}
-    said = {"effort": config.get("effort"), "clear_at": message.get("clear_at")}
-    said["format"] = (config.get("format") or {}).get("schema")
-    facts.pieces += [change(what, value) for what, value in said.items() if value is not None]
+    fields = {"effort": config.get("effort"), "clear_at": message.get("clear_at")}
+    fields["format"] = (config.get("format") or {}).get("schema")
+    facts.pieces += [change(what, value) for what, value in fields.items() if value is not None]
 
 
 def _piece(role: str, block: Any) -> list[Piece]:
@@ -251,8 +251,8 @@ def _choice(choice: Any, options: dict[str, Any]) -> None:
 
 def response(wire: Any) -> Facts:
     if wire.get("type") == "error" or "content" not in wire:
-        said = wire.get("error") or wire
-        return Facts(error=str(said.get("message") or said.get("Message")))
+        reply = wire.get("error") or wire
+        return Facts(error=str(reply.get("message") or reply.get("Message")))
     pieces = [each for block in wire["content"] for each in _piece("assistant", block)]
     facts = Facts(pieces, usage=usage(wire.get("usage") or {}))
     word = wire.get("stop_reason")

@@ -38,8 +38,10 @@ def request(value: Any) -> Facts:
         tool.since = added.get(tool.name, 0)
     facts.options = options(value.options)
     if value.continues is not None:
-        said = {name: getattr(value.continues, name) for name in value.continues.__struct_fields__}
-        facts.continues = {name: item for name, item in said.items() if item}
+        fields = {
+            name: getattr(value.continues, name) for name in value.continues.__struct_fields__
+        }
+        facts.continues = {name: item for name, item in fields.items() if item}
     return facts
 
 
@@ -61,8 +63,8 @@ def _answer(message: Any, path: str) -> Facts:
     metadata = message.metadata
     facts.stop = None if metadata.stop_reason is None else metadata.stop_reason.value
     if metadata.usage is not None:
-        said = {NAMES[name]: getattr(metadata.usage, name) for name in NAMES}
-        facts.usage = {name: item for name, item in said.items() if item is not None}
+        fields = {NAMES[name]: getattr(metadata.usage, name) for name in NAMES}
+        facts.usage = {name: item for name, item in fields.items() if item is not None}
         for of, name in PARTS.items():
             facts.usage |= parted(of, (getattr(metadata.usage, name) or {}).items())
     return facts
@@ -84,14 +86,14 @@ def message_pieces(message: Any, path: str) -> list[Piece]:
 
 
 def _changes(value: Any, path: str) -> list[Piece]:
-    said = [change("addition", name) for name in value.tools_added]
-    said += [change("removal", name) for name in value.tools_removed]
+    items = [change("addition", name) for name in value.tools_added]
+    items += [change("removal", name) for name in value.tools_removed]
     schema = None if value.response_format is None else value.response_format.schema
     more = {"effort": value.effort, "clear_at": value.clear_at, "format": schema}
-    said += [change(what, item) for what, item in more.items() if item is not None]
-    for piece in said:
+    items += [change(what, item) for what, item in more.items() if item is not None]
+    for piece in items:
         piece.place = path
-    return said
+    return items
 
 
 def _pieces(block: Any, role: str) -> list[Piece]:

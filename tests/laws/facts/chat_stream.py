@@ -40,10 +40,10 @@ def _merge(message: dict[str, Any], delta: dict[str, Any]) -> None:
             message[key].append({"type": "text", "text": piece})
         elif isinstance(piece, list):
             before = message.get(key)
-            kept = before if isinstance(before, list) else _as_parts(before)
-            message[key] = kept
+            stored = before if isinstance(before, list) else _as_parts(before)
+            message[key] = stored
             for part in piece:
-                _add_part(kept, part)
+                _add_part(stored, part)
     for detail in delta.get("reasoning_details") or ():
         _add_detail(message.setdefault("reasoning_details", []), detail)
     for call in delta.get("tool_calls") or ():

@@ -217,21 +217,21 @@ def stream(frames: Iterable[tuple[str | None, Any]]) -> list[Facts]:
     ended = False
     for _, data in frames:
         kind = data.get("type") if isinstance(data, dict) else None
-        said = ((data.get("delta") or {}).get("message") or {}) if kind else {}
+        items = ((data.get("delta") or {}).get("message") or {}) if kind else {}
         match kind:
             case "content-start":
-                content[data["index"]] = dict(said["content"])
+                content[data["index"]] = dict(items["content"])
             case "content-delta":
-                _grow(content[data["index"]], said["content"])
+                _grow(content[data["index"]], items["content"])
             case "tool-plan-delta":
-                _grow(message, said)
+                _grow(message, items)
             case "tool-call-start":
-                calls[data["index"]] = {**said["tool_calls"], "function": {}}
-                _grow(calls[data["index"]]["function"], said["tool_calls"]["function"])
+                calls[data["index"]] = {**items["tool_calls"], "function": {}}
+                _grow(calls[data["index"]]["function"], items["tool_calls"]["function"])
             case "tool-call-delta":
-                _grow(calls[data["index"]]["function"], said["tool_calls"]["function"])
+                _grow(calls[data["index"]]["function"], items["tool_calls"]["function"])
             case "citation-start":
-                message["citations"].append(said["citations"])
+                message["citations"].append(items["citations"])
             case "message-end":
                 last, ended = data.get("delta") or {}, True
                 error = last.get("error")

@@ -224,8 +224,10 @@ def stream(frames: Iterable[Any]) -> Facts:
             case "stream-end":
                 last = data
     if calls and "tool_calls" not in whole:
-        told = [calls[number] for number in sorted(calls)]
-        whole["tool_calls"] = [{**call, "parameters": parsed(call["parameters"])} for call in told]
+        collected = [calls[number] for number in sorted(calls)]
+        whole["tool_calls"] = [
+            {**call, "parameters": parsed(call["parameters"])} for call in collected
+        ]
     snapshot = (last or {}).get("response") or {}
     merged = {"documents": found, **whole, **{k: v for k, v in snapshot.items() if v}}
     merged |= {"text": text or snapshot.get("text") or ""}

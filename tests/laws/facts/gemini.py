@@ -95,10 +95,10 @@ def _pair(pieces: list[Piece]) -> None:
             piece.id = piece.id or f"#{number}"
             waiting.append(piece)
         elif piece.kind == "result" and piece.id is None:
-            mine = [call for call in waiting if call.name == piece.name]
-            if mine:
-                piece.id = mine[0].id
-                waiting.remove(mine[0])
+            own = [call for call in waiting if call.name == piece.name]
+            if own:
+                piece.id = own[0].id
+                waiting.remove(own[0])
         elif piece.kind == "result":
             waiting = [call for call in waiting if call.id != piece.id]
 
@@ -159,8 +159,8 @@ def _result(result: Any) -> list[Piece]:
     if keys == {"error"}:
         piece.is_error = True
     # `result` is what Google's own SDK wraps what a function gives in.
-    said = body[next(iter(keys))] if keys in ({"error"}, {"output"}, {"result"}) else body
-    piece.text = said if isinstance(said, str) else plain(said)
+    content = body[next(iter(keys))] if keys in ({"error"}, {"output"}, {"result"}) else body
+    piece.text = content if isinstance(content, str) else plain(content)
     inner = [each for part in result.get("parts") or () for each in _pieces("tool", part)]
     return [piece, *inner]
 

@@ -46,10 +46,10 @@ def request(wire: Any) -> Facts:
     facts = Facts()
     if wire.get("system_instruction"):
         facts.pieces.append(Piece("text", "system", wire["system_instruction"]))
-    given = wire.get("input")
-    if isinstance(given, str):
-        given = [{"type": "text", "text": given}] if given else []
-    for step in [given] if isinstance(given, dict) else given or ():
+    value = wire.get("input")
+    if isinstance(value, str):
+        value = [{"type": "text", "text": value}] if value else []
+    for step in [value] if isinstance(value, dict) else value or ():
         facts.pieces += _step(step) if "type" in step else _turn(step)
     for tool in wire.get("tools") or ():
         facts.tools.append(_tool(tool))
@@ -140,14 +140,14 @@ def _summed(part: Any) -> str:
 def _result(step: Any) -> list[Piece]:
     piece = Piece("result", "tool", id=step["call_id"], name=step.get("name"))
     piece.is_error = step.get("is_error") is True
-    given = step.get("result")
-    if isinstance(given, str) or given is None:
-        piece.text = given or ""
+    value = step.get("result")
+    if isinstance(value, str) or value is None:
+        piece.text = value or ""
         return [piece]
-    if not isinstance(given, list):
-        piece.text = plain(given)
+    if not isinstance(value, list):
+        piece.text = plain(value)
         return [piece]
-    parts = [_content("tool", part) for part in given]
+    parts = [_content("tool", part) for part in value]
     piece.text = "\n".join(part.text for part in parts if part.kind == "text")
     return [piece, *[part for part in parts if part.kind != "text"]]
 
@@ -207,8 +207,8 @@ def response(wire: Any) -> Facts:
         return Facts(error=str(error.get("message") if isinstance(error, dict) else error))
     facts = Facts()
     for step in wire.get("steps") or ():
-        given = step.get("type") in ("user_input", "function_result")
-        facts.pieces += [opaque("assistant", step)] if given else _step(step)
+        value = step.get("type") in ("user_input", "function_result")
+        facts.pieces += [opaque("assistant", step)] if value else _step(step)
     for part in () if "steps" in wire else wire.get("outputs") or ():
         facts.pieces += _item(part)
     word = wire.get("status")
@@ -220,12 +220,12 @@ def response(wire: Any) -> Facts:
 
 
 def usage(wire: Any) -> dict[str, int]:
-    said = wire.get("total_output_tokens")
+    reply = wire.get("total_output_tokens")
     thought = wire.get("total_thought_tokens", wire.get("total_reasoning_tokens"))
     tools, total = wire.get("total_tool_use_tokens"), wire.get("total_tokens")
-    prompt, said = derived(wire.get("total_input_tokens"), said, total, thought, tools)
+    prompt, reply = derived(wire.get("total_input_tokens"), reply, total, thought, tools)
     cached = wire.get("total_cached_tokens")
-    output = None if said is None and thought is None else (said or 0) + (thought or 0)
+    output = None if reply is None and thought is None else (reply or 0) + (thought or 0)
     tokens = counts(input=fresh(prompt, cached), cached=cached, output=output, reasoning=thought)
     tokens |= listed("prompt", wire.get("input_tokens_by_modality"), "modality", "tokens")
     tokens |= listed("answer", wire.get("output_tokens_by_modality"), "modality", "tokens")

@@ -22,8 +22,8 @@ def assembled(chunks: Iterable[Any]) -> tuple[dict[str, Any], str | None]:
             for candidate in chunk.get("candidates") or ():
                 one = whole.setdefault(candidate.get("index") or 0, {"content": {"parts": []}})
                 _merge(one, candidate)
-    kept = {key: item for key, item in found.items() if item}
-    return {**kept, "candidates": [whole[index] for index in sorted(whole)]}, error
+    remaining = {key: item for key, item in found.items() if item}
+    return {**remaining, "candidates": [whole[index] for index in sorted(whole)]}, error
 
 
 def _merge(one: dict[str, Any], candidate: Any) -> None:

@@ -50,8 +50,8 @@ def _name_calls(pieces: list[Piece]) -> None:
             piece.id = piece.id or f"#{number}"
             waiting.append(piece)
         elif piece.kind == "result":
-            mine = [call for call in waiting if piece.id in (None, call.id)]
-            named = [call for call in mine if piece.name in (None, call.name)]
+            own = [call for call in waiting if piece.id in (None, call.id)]
+            named = [call for call in own if piece.name in (None, call.name)]
             if piece.id is None and named:
                 piece.id = named[0].id
             waiting = [call for call in waiting if call.id != piece.id]

@@ -84,9 +84,9 @@ def _changes(item: Any) -> list[Piece]:
     names = [each.name for tool in item.get("tools") or () for each in _tools(tool)]
     effort = (item.get("reasoning") or {}).get("effort")
     schema = ((item.get("text") or {}).get("format") or {}).get("schema")
-    said = [change("addition", name) for name in names]
-    said += [change("effort", effort)] if effort is not None else []
-    return said + ([change("format", schema)] if schema is not None else [])
+    items = [change("addition", name) for name in names]
+    items += [change("effort", effort)] if effort is not None else []
+    return items + ([change("format", schema)] if schema is not None else [])
 
 
 def _item(item: Any) -> list[Piece]:
@@ -418,8 +418,8 @@ def stream(frames: Iterable[tuple[str | None, Any]]) -> list[Facts]:
 
 def _ended(final: Any, items: dict[int, dict[str, Any]]) -> Facts:
     """What was told piece by piece; the last word fills gaps only."""
-    told = [items[index] for index in sorted(items)]
-    return response({**final, "output": told or final.get("output") or []})
+    collected = [items[index] for index in sorted(items)]
+    return response({**final, "output": collected or final.get("output") or []})
 
 
 def _step(items: dict[int, dict[str, Any]], kind: str, data: Any) -> None:
@@ -451,9 +451,9 @@ def _step(items: dict[int, dict[str, Any]], kind: str, data: Any) -> None:
 
 def _number(items: dict[int, dict[str, Any]], data: Any) -> int:
     """Which item a step is of; some servers number it only when it begins."""
-    given = data.get("output_index")
-    if given is not None:
-        return int(given)
+    value = data.get("output_index")
+    if value is not None:
+        return int(value)
     id = (data.get("item") or {}).get("id") or data.get("item_id")
     return next((at for at, item in items.items() if id and item.get("id") == id), 0)
 

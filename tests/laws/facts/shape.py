@@ -152,15 +152,15 @@ def parted(of: str, parts: Iterable[tuple[Any, Any]]) -> dict[str, int]:
 
 def by_modality(of: str, details: Any) -> dict[str, int]:
     """Counts of an object that has a key `<modality>_tokens` for each."""
-    said = details if isinstance(details, dict) else {}
+    content = details if isinstance(details, dict) else {}
     kinds = ("text", "image", "audio", "video")
-    return parted(of, [(kind, said.get(f"{kind}_tokens")) for kind in kinds])
+    return parted(of, [(kind, content.get(f"{kind}_tokens")) for kind in kinds])
 
 
 def listed(of: str, entries: Any, name: str, value: str) -> dict[str, int]:
     """Counts of a list of objects with a name and a count."""
-    said = [each for each in entries or () if isinstance(each, dict)]
-    named = [each for each in said if isinstance(each.get(name), str)]  # not numbers of an enum
+    reported = [each for each in entries or () if isinstance(each, dict)]
+    named = [each for each in reported if isinstance(each.get(name), str)]  # not numbers of an enum
     return parted(of, [(each[name].lower(), each.get(value)) for each in named])
 
 

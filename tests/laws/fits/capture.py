@@ -201,8 +201,8 @@ class Recorder(BaseHTTPRequestHandler):
             if found := pattern.search(path):
                 self.answer(dialect, data, found, "stream" in path)
                 return
-        told = b'{"input_tokens": 10, "totalTokens": 10}' if "ount" in path else b"{}"
-        self.reply(200, "application/json", told)
+        result = b'{"input_tokens": 10, "totalTokens": 10}' if "ount" in path else b"{}"
+        self.reply(200, "application/json", result)
 
     def answer(self, dialect: str, data: bytes, found: re.Match[str], streams: bool) -> None:
         body = json.loads(data)
@@ -215,8 +215,8 @@ class Recorder(BaseHTTPRequestHandler):
             return
         writer = il.dialect(dialect).stream_writer()
         frames = [frame for event in il.unfold(response) for frame in writer.feed(event)]
-        told = b"".join(il.sse.encode(frame) for frame in [*frames, *writer.close()])
-        self.reply(200, "text/event-stream", told)
+        result = b"".join(il.sse.encode(frame) for frame in [*frames, *writer.close()])
+        self.reply(200, "text/event-stream", result)
 
     def reply(self, status: int, kind: str, data: bytes) -> None:
         self.send_response(status)
@@ -253,12 +253,12 @@ def _start(agent: Agent, binary: Path, url: str, home: Path) -> None:
     work = home / "work"
     work.mkdir()
     (work / "notes.txt").write_text("milk\n", encoding="utf-8")
-    kept = {key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}
-    said = {key: filled(value) for key, value in agent.environment.items()}
+    remaining = {key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}
+    fields = {key: filled(value) for key, value in agent.environment.items()}
     subprocess.run(
         [str(binary), *agent.arguments],
         cwd=work,
-        env={**kept, "HOME": str(home), "NO_COLOR": "1", "CI": "1", **said},
+        env={**remaining, "HOME": str(home), "NO_COLOR": "1", "CI": "1", **fields},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

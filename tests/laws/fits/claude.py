@@ -134,9 +134,9 @@ def always_thinks(model: Model) -> bool:
 def sampled(model: Model, asked: dict[str, Any], thinking: Any) -> Iterator[Refusal]:
     heat, share = asked["temperature"], asked["top_p"]
     if model.version >= (4, 7):
-        said = [name for name, item in asked.items() if item is not None and item != 1]
-        if said:
-            yield Refusal("ANT-SAMPLING", f"{', '.join(said)} from 4.7 on")
+        items = [name for name, item in asked.items() if item is not None and item != 1]
+        if items:
+            yield Refusal("ANT-SAMPLING", f"{', '.join(items)} from 4.7 on")
         return
     if heat is not None and not 0 <= heat <= 1:
         yield Refusal("ANT-TEMP-RANGE", f"temperature {heat}")

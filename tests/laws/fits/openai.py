@@ -96,14 +96,14 @@ def sampled(model: Model, wire: Any, effort: Any, logprobs: Any) -> Iterator[Ref
     heat = wire.get("temperature")
     if heat is not None and not 0 <= heat <= 2:
         yield Refusal("OAI-TEMP-RANGE", f"temperature {heat}")
-    said = [key for key in ("temperature", "top_p") if wire.get(key) not in (None, 1)]
-    said += ["logprobs"] if logprobs else []
-    if not said or is_plain(model):
+    items = [key for key in ("temperature", "top_p") if wire.get(key) not in (None, 1)]
+    items += ["logprobs"] if logprobs else []
+    if not items or is_plain(model):
         return
     if model.family == "o" or model.version == (5, 0) or never_none(model):
-        yield Refusal("OAI-SAMPLING", f"{', '.join(said)}, never")
+        yield Refusal("OAI-SAMPLING", f"{', '.join(items)}, never")
     elif effort not in (None, "none") or (effort is None and model.version >= (5, 5)):
-        yield Refusal("OAI-SAMPLING", f"{', '.join(said)} with effort {effort}")
+        yield Refusal("OAI-SAMPLING", f"{', '.join(items)} with effort {effort}")
 
 
 def worded(model: Model, wire: Any) -> Iterator[Refusal]:

@@ -63,15 +63,15 @@ def unaccounted(found: Iterable[Difference], losses: Sequence[Any]) -> list[str]
     """Differences of which the report says nothing, or says it too lightly."""
     problems = []
     for each in found:
-        mine = [loss for loss in losses if covers(loss.path, each)]
-        if not mine:
+        own = [loss for loss in losses if covers(loss.path, each)]
+        if not own:
             problems.append(f"untold: {each}")
             continue
-        kinds = [loss for loss in mine if fits(loss.kind, each)]
+        kinds = [loss for loss in own if fits(loss.kind, each)]
         if not kinds:
-            problems.append(f"told as {mine[0].kind}: {each}")
+            problems.append(f"told as {own[0].kind}: {each}")
         elif max(WORTH[loss.severity] for loss in kinds) < WORTH[least(each)]:
-            problems.append(f"told as {mine[0].severity}: {each}")
+            problems.append(f"told as {own[0].severity}: {each}")
     return problems
 
 
@@ -178,8 +178,8 @@ def _added(path: str, each: Difference) -> bool:
     field = re.sub(r"\.content\[\d+\]", "", path[message.end() :]).removeprefix(".")
     if each.aspect == "result" and not field:
         return True  # it answers a call that nobody did
-    spoken = each.aspect in ("text", "words", "result")
-    if field and not (spoken and field in _WORDS):
+    dialect = each.aspect in ("text", "words", "result")
+    if field and not (dialect and field in _WORDS):
         return False
     before, after = (_number(place) for place in each.beside)
     here = _number(path)

@@ -93,9 +93,9 @@ class Alignment:
             for j in self._free("result"):
                 other = theirs.get(j)
                 alone = call is None and other is None
-                mine = self.ours[i], self.theirs[j]
+                own = self.ours[i], self.theirs[j]
                 if (call is not None and self.pairs.get(call) == other) or (
-                    alone and (mine[0].id == mine[1].id or same_text(mine[0].text, mine[1].text))
+                    alone and (own[0].id == own[1].id or same_text(own[0].text, own[1].text))
                 ):
                     self._pair(i, j)
                     break
@@ -119,8 +119,8 @@ class Alignment:
     def _equal(self, alike: Same) -> None:
         for i in self._open("text"):
             for j in self._free("text"):
-                mine, other = self.ours[i], self.theirs[j]
-                if mine.text == other.text and alike(mine, other):
+                own, other = self.ours[i], self.theirs[j]
+                if own.text == other.text and alike(own, other):
                     self._pair(i, j)
                     self.rest[j] = []
                     break
@@ -128,10 +128,8 @@ class Alignment:
     def _runs(self, alike: Same) -> None:
         for j in self._free("text"):
             other = self.theirs[j]
-            mine = [
-                (i, self.ours[i].text) for i in self._open("text") if alike(self.ours[i], other)
-            ]
-            run = cover(other.text, mine)
+            own = [(i, self.ours[i].text) for i in self._open("text") if alike(self.ours[i], other)]
+            run = cover(other.text, own)
             for i in run:
                 self._pair(i, j)
             if run:
@@ -141,11 +139,11 @@ class Alignment:
     def _split(self, alike: Same) -> None:
         """One text that several are now."""
         for i in self._open("text"):
-            mine = self.ours[i]
+            own = self.ours[i]
             free = [
-                (j, self.theirs[j].text) for j in self._free("text") if alike(mine, self.theirs[j])
+                (j, self.theirs[j].text) for j in self._free("text") if alike(own, self.theirs[j])
             ]
-            run = cover(mine.text, free)
+            run = cover(own.text, free)
             for j in run:
                 self._pair(i, j)
                 self.rest[j] = []

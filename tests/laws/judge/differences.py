@@ -55,11 +55,11 @@ def differences(ours: Facts, theirs: Facts) -> Iterator[Difference]:
     yield from _stop(ours, theirs)
     yield from _usage(ours.usage, theirs.usage)
     yield from _failure(ours, theirs)
-    for number, mine in enumerate(ours.others):
+    for number, own in enumerate(ours.others):
         if number >= len(theirs.others):
-            yield Difference("lost", "answer", str(number), mine, None)
+            yield Difference("lost", "answer", str(number), own, None)
         else:
-            yield from differences(mine, theirs.others[number])
+            yield from differences(own, theirs.others[number])
 
 
 # -- the conversation -----------------------------------------------------------------------------
@@ -144,8 +144,8 @@ def _additions(found: Alignment) -> Iterator[Difference]:
     for j in found.added():
         piece = found.theirs[j]
         if piece.kind != "opaque":
-            said = piece.text or piece.data
-            yield Difference("added", "piece", piece.kind, None, said, None, beside(j))
+            content = piece.text or piece.data
+            yield Difference("added", "piece", piece.kind, None, content, None, beside(j))
     partly = set(found.pairs.values()) | set(found.retold.values())
     for j, segments in found.rest.items():
         more = [segment for segment in segments if segment.strip()]
@@ -155,10 +155,10 @@ def _additions(found: Alignment) -> Iterator[Difference]:
 
 def _unpaired(found: Alignment) -> Iterator[Difference]:
     """Results that answer no call any more, or another one."""
-    mine, other = answered(found.ours), answered(found.theirs)
+    own, other = answered(found.ours), answered(found.theirs)
     for i, j in found.pairs.items():
-        if found.ours[i].kind == "result" and (i in mine) != (j in other):
-            yield Difference("changed", "piece", "pairing", i in mine, j in other, found.ours[i])
+        if found.ours[i].kind == "result" and (i in own) != (j in other):
+            yield Difference("changed", "piece", "pairing", i in own, j in other, found.ours[i])
 
 
 def _order(found: Alignment) -> Iterator[Difference]:
@@ -238,13 +238,13 @@ def _shape(schema: Any) -> Any:
 
 
 def _options(ours: Facts, theirs: Facts) -> Iterator[Difference]:
-    mine, other = _plain(ours.options), _plain(theirs.options)
+    own, other = _plain(ours.options), _plain(theirs.options)
     if not (ours.tools or theirs.tools):
         for name in ("tool_choice", "parallel_tool_calls"):
-            mine.pop(name, None)
+            own.pop(name, None)
             other.pop(name, None)
-    for name in sorted({*mine, *other}):
-        a, b = mine.get(name), other.get(name)
+    for name in sorted({*own, *other}):
+        a, b = own.get(name), other.get(name)
         if name == "response_format.schema" and a is not None and b is not None:
             yield from _schemas("option", name, a, b, None)
             continue
@@ -252,7 +252,7 @@ def _options(ours: Facts, theirs: Facts) -> Iterator[Difference]:
             continue
         if name == "reasoning.visible" and a is None and b:
             continue  # thinking is wanted, and is shown as well
-        if name == "reasoning.wanted" and a is None and mine.get("reasoning.visible") is False:
+        if name == "reasoning.wanted" and a is None and own.get("reasoning.visible") is False:
             continue  # thinking that is to be hidden is thinking
         what = "lost" if b is None else "added" if a is None else "changed"
         yield Difference(what, "option", name, a, b)
@@ -316,13 +316,9 @@ def _failure(ours: Facts, theirs: Facts) -> Iterator[Difference]:
 
 
 def _stop(ours: Facts, theirs: Facts) -> Iterator[Difference]:
-    mine = ours.meant or ours.stop  # without a reason an answer has ended, and no more is known
-    if (
-        not failed(ours)
-        and theirs.stop != mine
-        and not (mine is None and theirs.stop == "end_turn")
-    ):
-        yield Difference("changed", "stop", "stop", mine, theirs.stop)
+    own = ours.meant or ours.stop  # without a reason an answer has ended, and no more is known
+    if not failed(ours) and theirs.stop != own and not (own is None and theirs.stop == "end_turn"):
+        yield Difference("changed", "stop", "stop", own, theirs.stop)
 
 
 def _usage(ours: dict[str, int], theirs: dict[str, int]) -> Iterator[Difference]:

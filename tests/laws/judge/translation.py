@@ -26,43 +26,43 @@ IN_THE_URL = frozenset({"gemini", "bedrock"})
 def reading(source: str, kind: str, wire: Any, model: str | None = None) -> list[str]:
     """What our reader understood otherwise than the wire says it."""
     value = _read(source, kind, wire, model)
-    [said] = facts.of(source, kind, wire)
-    return [f"read: {each}" for each in of_reading(said, value)]
+    [content] = facts.of(source, kind, wire)
+    return [f"read: {each}" for each in of_reading(content, value)]
 
 
 def abroad(source: str, target: str, kind: Any, wire: Any, model: str | None = None) -> list[str]:
     """One body, said in another dialect."""
     value = _read(source, kind, wire, model)
     written = il.convert(wire, source, target, kind, model)
-    [said] = facts.of(source, kind, wire)
-    [told] = facts.of(target, kind, written.wire)
+    [content] = facts.of(source, kind, wire)
+    [result] = facts.of(target, kind, written.wire)
     if target in IN_THE_URL and written.stream is not None:
-        told.options["stream"] = written.stream
-    return judged(said, told, value, list(written.report.entries), target)
+        result.options["stream"] = written.stream
+    return judged(content, result, value, list(written.report.entries), target)
 
 
 def own(source: str, kind: str, wire: Any, model: str | None = None) -> list[str]:
     """One body, retold to the dialect and model that it came from: nothing may change."""
     value = _read(source, kind, wire, model)
     dialect = il.dialect(source)
-    told = il.retell(value, source, getattr(value, "model", None))
+    result = il.retell(value, source, getattr(value, "model", None))
     write = dialect.write_request if kind == "request" else dialect.write_response
-    written = write(told.value, told.recorder)
-    [said] = facts.of(source, kind, wire)
+    written = write(result.value, result.recorder)
+    [content] = facts.of(source, kind, wire)
     [again] = facts.of(source, kind, written.wire)
-    found = [f"retold to its own: {each}" for each in differences(said, again)]
+    found = [f"retold to its own: {each}" for each in differences(content, again)]
     return found + [f"reported to its own: {loss}" for loss in written.report.entries]
 
 
 def folding(source: str, frames: Sequence[Frame]) -> list[str]:
     """What our fold of a stream has otherwise than the frames say."""
     values = fold_all(streams.read(il.dialect(source), frames))
-    said = facts.of(source, "stream", pairs(frames))
-    if len(values) != len(said):
-        return [f"fold: {len(said)} messages became {len(values)}"]
+    found = facts.of(source, "stream", pairs(frames))
+    if len(values) != len(found):
+        return [f"fold: {len(found)} messages became {len(values)}"]
     return [
         f"fold: {each}"
-        for mine, value in zip(said, values, strict=True)
+        for mine, value in zip(found, values, strict=True)
         for each in of_reading(mine, value)
     ]
 
@@ -74,17 +74,17 @@ def streamed(source: str, target: str, frames: Sequence[Frame]) -> list[str]:
     encode = encoder(source)
     data = b"".join([converter.feed(encode(frame)) for frame in frames]) + converter.close()
     losses = list(converter.report.entries)
-    said = facts.of(source, "stream", pairs(frames))
-    told = facts.of(target, "stream", framing.frames(target, data))
-    if len(said) != len(values):
-        return [f"fold: {len(said)} messages became {len(values)}"]
-    if len(said) != len(told):
+    found = facts.of(source, "stream", pairs(frames))
+    result = facts.of(target, "stream", framing.frames(target, data))
+    if len(found) != len(values):
+        return [f"fold: {len(found)} messages became {len(values)}"]
+    if len(found) != len(result):
         is_told = any(loss.path == "$" for loss in losses)
-        return [] if is_told else [f"untold: {len(said)} messages became {len(told)}"]
-    if len(said) == 1:
-        return judged(said[0], told[0], values[0], losses, target)
+        return [] if is_told else [f"untold: {len(found)} messages became {len(result)}"]
+    if len(found) == 1:
+        return judged(found[0], result[0], values[0], losses, target)
     problems = []
-    for mine, other, value in zip(said, told, values, strict=True):
+    for mine, other, value in zip(found, result, values, strict=True):
         # one report for all of them: which entry is for which message cannot be told
         problems += unaccounted(differences(placed(mine, value), other), losses)
         problems += leaks(mine, other, target)

@@ -236,10 +236,10 @@ def errors_by_provider(measuring: Iterable[Sample]) -> dict[str, list[float]]:
     errors: dict[str, list[float]] = defaultdict(list)
     for sample in measuring:
         request = sample.request
-        told = package.estimate_input_tokens(
+        result = package.estimate_input_tokens(
             request.messages, request.tools, sample.model, request.options
         )
-        errors[sample.provider].append(abs(told / sample.tokens - 1))
+        errors[sample.provider].append(abs(result / sample.tokens - 1))
     return {provider: sorted(found) for provider, found in sorted(errors.items())}
 
 

@@ -82,7 +82,9 @@ def _sample(record: Record) -> Sample | None:
 
 
 def _is_text_and_tools(request: il.Request) -> bool:
-    if request.continues or any(UNSEEN & said.keys() for said in (request.raw or {}).values()):
+    if request.continues or any(
+        UNSEEN & content.keys() for content in (request.raw or {}).values()
+    ):
         return False
     if any(t.executor != "client" or t.kind not in ("function", "custom") for t in request.tools):
         return False

@@ -50,9 +50,9 @@ def test_the_coefficients_of_the_package_are_those_learned_from_one_half(
     recorded: list[Sample],
 ) -> None:
     learned = fit.learn([s for s in recorded if is_for_learning(s.source)])
-    kept = msgspec.json.decode(fit.TARGET.read_bytes())
-    assert kept.keys() == learned.keys()
-    for key, value in kept.items():
+    stored = msgspec.json.decode(fit.TARGET.read_bytes())
+    assert stored.keys() == learned.keys()
+    for key, value in stored.items():
         assert value == msgspec.json.decode(msgspec.json.encode(learned[key])), key
 
 
@@ -73,9 +73,9 @@ def test_an_estimate_is_a_whole_number_made_without_a_network(
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     messages = [il.Message.system("Be brief."), il.Message.user("What is the capital of Japan?")]
-    told = estimate_input_tokens(messages, (), "openai:gpt-4o")
-    assert isinstance(told, int)
-    assert 15 <= told <= 30
+    result = estimate_input_tokens(messages, (), "openai:gpt-4o")
+    assert isinstance(result, int)
+    assert 15 <= result <= 30
 
 
 def test_tools_results_and_an_output_schema_add_tokens() -> None:
@@ -94,8 +94,8 @@ def test_tools_results_and_an_output_schema_add_tokens() -> None:
 
 def test_nothing_is_no_tokens_and_an_unknown_model_gets_the_average() -> None:
     assert estimate_input_tokens([]) <= 20
-    told = estimate_input_tokens([il.Message.user("word " * 1000)], (), "nobody:nothing")
-    assert 800 <= told <= 1300
+    result = estimate_input_tokens([il.Message.user("word " * 1000)], (), "nobody:nothing")
+    assert 800 <= result <= 1300
     assert family_of("nobody:nothing").name == family_of("").name == "other"
 
 

@@ -23,49 +23,54 @@ from tests.sessions.wires import (
 @pytest.mark.requirement("S002-77")
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_request_is_one_that_the_provider_takes(dialect: str) -> None:
-    spoken = adapter(dialect)
-    written = spoken.to_wire(history(dialect, spoken), TOOLS, il.Options(max_output_tokens=99))
+    dialect_name = adapter(dialect)
+    written = dialect_name.to_wire(
+        history(dialect, dialect_name), TOOLS, il.Options(max_output_tokens=99)
+    )
     assert problems(dialect, "request", written.wire) == []
     assert list(written.report.entries) == []
-    said = il.dialect(dialect).read_request(written.wire, written.model, written.stream)
-    assert [tool.name for tool in said.tools] == [tool.name for tool in TOOLS]
-    assert said.options.max_output_tokens == 99
+    content = il.dialect(dialect).read_request(written.wire, written.model, written.stream)
+    assert [tool.name for tool in content.tools] == [tool.name for tool in TOOLS]
+    assert content.options.max_output_tokens == 99
     name = MODELS[dialect].partition(":")[2]
-    assert name in (written.model, said.model)
+    assert name in (written.model, content.model)
 
 
 @pytest.mark.requirement("S002-80")
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_estimate_counts_messages_and_tools_before_anything_is_sent(dialect: str) -> None:
-    spoken = adapter(dialect)
+    dialect_name = adapter(dialect)
     short = [il.Message.user("Hello")]
     long = [il.Message.user("Hello there, how are you today? " * 200)]
-    bare, told = spoken.estimate_input_tokens(short), spoken.estimate_input_tokens(long)
+    bare, collected = (
+        dialect_name.estimate_input_tokens(short),
+        dialect_name.estimate_input_tokens(long),
+    )
     assert type(bare) is int
     assert 0 < bare < 60
-    assert 1000 < told < 3000
-    assert spoken.estimate_input_tokens(short, TOOLS) > bare
-    assert told == estimate_input_tokens(long, (), MODELS[dialect])
+    assert 1000 < collected < 3000
+    assert dialect_name.estimate_input_tokens(short, TOOLS) > bare
+    assert collected == estimate_input_tokens(long, (), MODELS[dialect])
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_an_adapter_says_what_its_model_can_do_in_this_dialect(dialect: str) -> None:
-    spoken = adapter(dialect)
+    dialect_name = adapter(dialect)
     if dialect not in ("openai-responses", "cohere"):  # their models are ones nobody described
-        assert spoken.capabilities == capabilities(MODELS[dialect], dialect)
-    assert spoken.capabilities.supports_images
+        assert dialect_name.capabilities == capabilities(MODELS[dialect], dialect)
+    assert dialect_name.capabilities.supports_images
     assert not Adapter("openai:gpt-4").capabilities.supports_images
 
 
 def test_a_model_that_nobody_described_can_do_what_its_provider_can() -> None:
-    spoken = Adapter("anthropic:claude-of-next-year")
-    assert spoken.capabilities.supports_tools
+    dialect = Adapter("anthropic:claude-of-next-year")
+    assert dialect.capabilities.supports_tools
     wire = answer("anthropic", 1)
-    message = spoken.from_wire_response({**wire, "model": "claude-of-next-year"}, CONTEXT)
+    message = dialect.from_wire_response({**wire, "model": "claude-of-next-year"}, CONTEXT)
     assert message.metadata.usage is not None
     assert message.metadata.usage.cost_usd is None, "an unknown price is never a zero"
     assert "no_price" in {found.type for found in message.metadata.diagnostics}
-    chosen = spoken.from_wire_response(wire, CONTEXT).metadata
+    chosen = dialect.from_wire_response(wire, CONTEXT).metadata
     assert chosen.response_model == "claude-sonnet-4-6"
     assert chosen.usage is not None
     assert chosen.usage.cost_usd == Decimal("0.000654"), "what the model that answered costs"

@@ -15,8 +15,8 @@ from tests.sessions.wires import ERRORS, MODELS, answer, without_usage
 @pytest.mark.requirement("S002-78", "S002-65", "S002-52")
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_an_answer_is_a_message_with_what_the_context_knows(dialect: str) -> None:
-    spoken = adapter(dialect)
-    message = spoken.from_wire_response(answer(dialect, 1, calls=True), CONTEXT)
+    dialect_name = adapter(dialect)
+    message = dialect_name.from_wire_response(answer(dialect, 1, calls=True), CONTEXT)
     assert message.role is il.Role.ASSISTANT
     assert message.text == "It is so."
     assert all(OURS.fullmatch(call.id) for call in message.tool_calls)
@@ -52,9 +52,9 @@ def test_an_error_body_is_an_empty_message_that_says_so(
 def test_usage_that_is_missing_is_estimated_flagged_and_logged(
     dialect: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    spoken = adapter(dialect)
+    dialect_name = adapter(dialect)
     wire = without_usage(dialect, answer(dialect, 1))
-    message = spoken.from_wire_response(wire, CONTEXT)
+    message = dialect_name.from_wire_response(wire, CONTEXT)
     usage = message.metadata.usage
     assert usage is not None
     assert usage.estimated
@@ -62,8 +62,8 @@ def test_usage_that_is_missing_is_estimated_flagged_and_logged(
     assert usage.output_tokens is not None
     assert usage.output_tokens > 0
     assert "usage_estimated" in {found.type for found in message.metadata.diagnostics}
-    told = [r for r in caplog.records if r.getMessage() == "usage_estimated"]
-    assert [r.levelno for r in told] == [logging.WARNING]
+    collected = [r for r in caplog.records if r.getMessage() == "usage_estimated"]
+    assert [r.levelno for r in collected] == [logging.WARNING]
     assert "It is so." not in caplog.text
 
 

@@ -33,11 +33,11 @@ def test_thinking_through_openai_is_one_warning_each_with_five_fields(
 ) -> None:
     messages = thought()
     written = Adapter("openai:gpt-5").to_wire([*messages, il.Message.user("and?")])
-    told = warnings(caplog)
-    dropped = [(r.__dict__["block_type"], r.__dict__["message_id"]) for r in told]
+    result = warnings(caplog)
+    dropped = [(r.__dict__["block_type"], r.__dict__["message_id"]) for r in result]
     kinds = ["redacted_thinking", "thinking", "tool_result", "tool_use"]
     assert sorted(dropped) == [(kind, "01B") for kind in kinds]
-    for record in told:
+    for record in result:
         assert record.levelno == logging.WARNING
         assert {name: record.__dict__[name] for name in FIVE if not record.__dict__[name]} == {}
         assert record.__dict__["session_id"] == "01SESSION"
@@ -69,7 +69,7 @@ def test_redacted_thinking_is_left_out_for_others_and_kept_for_its_issuer() -> N
 def test_images_for_a_text_only_model_are_a_placeholder_and_a_warning_each(
     model: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    spoken = Adapter(model)
+    dialect = Adapter(model)
     call = il.ToolUseBlock("tu_1", "read_file", {"path": "a.png"})
     result = il.ToolResultBlock("tu_1", (image(), il.TextBlock("a picture"), image()))
     messages = [
@@ -78,18 +78,20 @@ def test_images_for_a_text_only_model_are_a_placeholder_and_a_warning_each(
         stored(il.Message.of_result(result), "01C"),
     ]
     before = [il.dumps(message) for message in messages]
-    written = spoken.to_wire(messages, TOOLS)
-    told = [(r.__dict__["block_type"], r.__dict__["message_id"]) for r in warnings(caplog)]
-    assert told == [("image", "01A"), ("image", "01A"), ("image", "01C"), ("image", "01C")]
+    written = dialect.to_wire(messages, TOOLS)
+    collected = [(r.__dict__["block_type"], r.__dict__["message_id"]) for r in warnings(caplog)]
+    assert collected == [("image", "01A"), ("image", "01A"), ("image", "01C"), ("image", "01C")]
     for record in warnings(caplog):
         assert all(record.__dict__[name] for name in FIVE)
     text = written.json().decode()
     assert text.count("[image left out") == 1, "one for a run of images"
     assert text.count("[image of the result left out") == 2
     assert PIXEL not in text
-    for said in written.wire["messages"]:
-        said.pop("reasoning_content", None)  # DeepSeek's own key, which OpenAI's types do not have
-    assert problems(spoken.dialect.name, "request", written.wire) == []
+    for content in written.wire["messages"]:
+        content.pop(
+            "reasoning_content", None
+        )  # DeepSeek's own key, which OpenAI's types do not have
+    assert problems(dialect.dialect.name, "request", written.wire) == []
     assert [il.dumps(message) for message in messages] == before
 
 

@@ -94,7 +94,7 @@ def test_a_stream_that_breaks_off_ends_with_an_error_and_what_had_arrived(dialec
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_what_a_stream_said_before_it_became_unreadable_is_told(dialect: str) -> None:
+def test_events_before_a_stream_became_unreadable_are_delivered(dialect: str) -> None:
     pieces = stream(dialect, answer(dialect, 1, text="Heard."))
     garbage = {"ollama": b"{nonsense}\n"}.get(dialect, b"data: {no\n\n")
     chunks = [b"".join(pieces[: -1 if dialect == "ollama" else -2]) + garbage]
@@ -106,5 +106,5 @@ def test_what_a_stream_said_before_it_became_unreadable_is_told(dialect: str) ->
     partial = events[-1].partial
     assert partial is not None
     assert "Heard." in partial.text
-    told = "".join(getattr(event, "text", "") for event in events)
-    assert "Heard." in told, "in the same piece of bytes, before the garbage"
+    emitted = "".join(getattr(event, "text", "") for event in events)
+    assert "Heard." in emitted, "in the same piece of bytes, before the garbage"

@@ -103,8 +103,8 @@ def _table(title: str, converters: list[tuple[Converter, Pairs]], folder: Path) 
     print(f"| | {' | '.join(['there', *names])} |\n|{' --- |' * (len(names) + 2)}")
     there = next(iter(tallies.values())).there
     for what in (*WHAT, "call ids"):
-        kept = [str(tally.kept[what]) for tally in tallies.values()]
-        print(f"| {what} | {' | '.join([str(there[what]), *kept])} |")
+        remaining = [str(tally.kept[what]) for tally in tallies.values()]
+        print(f"| {what} | {' | '.join([str(there[what]), *remaining])} |")
     for word in ("told", "silent"):
         cells = [str(tally.lost[word]) for tally in tallies.values()]
         print(f"| losses, {word} | {' | '.join(['', *cells])} |")
@@ -141,9 +141,9 @@ def _count(work: Work, done: Converted, tally: Tally) -> None:
     tally.kept["call ids"] += sum(name in text for name in ids)
     for what in WHAT:
         if arrived[what] < there[what]:
-            told = any(word in done.told.lower() for word in _TOLD[what])
-            tally.lost["told" if told else "silent"] += 1
-            if not told:
+            result = any(word in done.told.lower() for word in _TOLD[what])
+            tally.lost["told" if result else "silent"] += 1
+            if not result:
                 tally.silent.append(f"{where}: {arrived[what]} of {there[what]} {what}")
 
 

@@ -120,12 +120,12 @@ def _codex(path: Path, counts: Counts) -> None:
 def _item(item: dict[str, Any], counts: Counts) -> None:
     kind, role = item.get("type"), item.get("role")
     if kind == "message" and role in ("user", "assistant"):
-        spoken = "prompts" if role == "user" else "texts"
+        dialect = "prompts" if role == "user" else "texts"
         for part in item["content"] if isinstance(item["content"], list) else ():
             if part["type"] == "input_image":
                 counts["pictures"] += 1
-            elif part["text"].strip() and not _is_a_note(part["text"], spoken):
-                counts[spoken] += 1
+            elif part["text"].strip() and not _is_a_note(part["text"], dialect):
+                counts[dialect] += 1
     elif kind == "reasoning":
         counts["thinking"] += 1
         counts["signatures"] += bool(item.get("encrypted_content"))
@@ -212,8 +212,8 @@ def _rows(path: Path, counts: Counts) -> None:
                 counts["results"] += 1
                 counts["failed"] += bool(message.get("is_error"))
             elif role in ("user", "assistant"):
-                spoken = "prompts" if role == "user" else "texts"
-                counts[spoken] += sum(not _is_a_note(text, spoken) for text in texts)
+                dialect = "prompts" if role == "user" else "texts"
+                counts[dialect] += sum(not _is_a_note(text, dialect) for text in texts)
                 counts["calls"] += len(message.get("tool_calls") or ())
 
 

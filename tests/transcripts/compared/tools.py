@@ -65,8 +65,8 @@ def _migrated(program: Path, path: Path, format: str, out: Path, to: str) -> Con
     ask = [program, "convert", path, "--format", _SHORT.get(format, format)]
     done = _run([*ask, "--to", _SHORT.get(to, to), "--output", out])
     beside = out.with_name(f"{out.name}.session-migrate.json")
-    told = beside.read_text() if beside.exists() else ""
-    warnings = json.loads(told).get("warnings", []) if told else []
+    result = beside.read_text() if beside.exists() else ""
+    warnings = json.loads(result).get("warnings", []) if result else []
     words = " ".join(f"{each.get('code')} {each.get('event_kind')}" for each in warnings)
     return Converted(words, None if out.exists() else _last_line(done))
 

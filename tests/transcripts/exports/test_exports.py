@@ -50,13 +50,13 @@ def seen_in(data: bytes) -> str:
 @pytest.mark.parametrize("format", KINDS)
 def test_a_thousand_secrets_are_gone_from_exports(format: ExportFormat) -> None:
     made = secrets(COUNT)
-    messages = [message_with(number, said) for number, (_, _, said) in enumerate(made)]
+    messages = [message_with(number, content) for number, (_, _, content) in enumerate(made)]
     whole = session(messages, name=made[0][2], folder=f"/home/{made[-2][1]}/x")
     there = seen_in(whole.written(format))
     shown = [secret for _, secret, _ in made if secret in there]
     assert len(shown) > (COUNT // 2 if format == "markdown" else COUNT - 1), "they were there"
     left = seen_in(redact_export(whole, Rules()).session.written(format))
-    assert not [said for _, secret, said in made if secret in left]
+    assert not [content for _, secret, content in made if secret in left]
 
 
 def test_what_is_wanted_stays_and_the_rest_goes() -> None:
@@ -95,9 +95,9 @@ def test_the_file_lets_nothing_else_run() -> None:
     assert f"script-src 'sha256-{digest}'" in policy
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-    told = json.loads(scripts[0][1])
-    assert told["messages"][0]["content"][0]["text"] == bad
-    assert told["row"]["name"] == f"</title>{bad}"
+    parsed = json.loads(scripts[0][1])
+    assert parsed["messages"][0]["content"][0]["text"] == bad
+    assert parsed["row"]["name"] == f"</title>{bad}"
     assert data.count("<title>") == data.count("</title>") == 1
 
 

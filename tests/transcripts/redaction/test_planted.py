@@ -105,13 +105,13 @@ HARMLESS = (
 
 def test_a_thousand_secrets_are_gone_from_messages() -> None:
     made = secrets(COUNT)
-    messages = [message_with(number, said) for number, (_, _, said) in enumerate(made)]
+    messages = [message_with(number, content) for number, (_, _, content) in enumerate(made)]
     redacted = redact(messages)
-    for value, (kind, secret, said) in zip(redacted.value, made, strict=True):
+    for value, (kind, secret, content) in zip(redacted.value, made, strict=True):
         data = il.dumps(value).decode()
-        assert secret not in data, (kind, said)
-        assert json.dumps(secret)[1:-1] not in data, (kind, said)
-        assert secret not in _decoded(data), (kind, said)
+        assert secret not in data, (kind, content)
+        assert json.dumps(secret)[1:-1] not in data, (kind, content)
+        assert secret not in _decoded(data), (kind, content)
         assert "[redacted:" in data + _decoded(data)
     assert il.loads(il.dumps(redacted.value), list[il.Message]) == redacted.value
 
@@ -124,37 +124,37 @@ def _decoded(data: str) -> str:
 
 def test_what_is_told_of_them_has_none_of_them() -> None:
     made = secrets(COUNT)
-    messages = [message_with(number, said) for number, (_, _, said) in enumerate(made)]
-    told = repr(redact(messages).findings)
-    assert not [secret for _, secret, _ in made if secret in told]
+    messages = [message_with(number, content) for number, (_, _, content) in enumerate(made)]
+    result = repr(redact(messages).findings)
+    assert not [secret for _, secret, _ in made if secret in result]
 
 
 def test_a_thousand_secrets_are_gone_from_lines() -> None:
     made = secrets(COUNT)
     lines = [
-        json.dumps({"type": "message", "content": [{"text": said, "n": number}]}).encode()
-        for number, (_, _, said) in enumerate(made)
+        json.dumps({"type": "message", "content": [{"text": content, "n": number}]}).encode()
+        for number, (_, _, content) in enumerate(made)
     ]
     out, findings = redact_lines(lines)
-    for line, (kind, secret, said) in zip(out, made, strict=True):
-        assert secret not in json.dumps(json.loads(line)), (kind, said)
-        assert secret not in json.loads(line)["content"][0]["text"], (kind, said)
+    for line, (kind, secret, content) in zip(out, made, strict=True):
+        assert secret not in json.dumps(json.loads(line)), (kind, content)
+        assert secret not in json.loads(line)["content"][0]["text"], (kind, content)
     assert {finding.place.split("/")[1] for finding in findings} == set(map(str, range(COUNT)))
 
 
 @pytest.mark.parametrize("number", range(len(MAKERS)))
 def test_each_kind_is_found_as_what_it_is(number: int) -> None:
-    kind, secret, said = secrets(len(MAKERS))[number]
-    redacted = redact(said)
+    kind, secret, content = secrets(len(MAKERS))[number]
+    redacted = redact(content)
     assert [finding.kind for finding in redacted.findings] == [kind]
-    assert redacted.value == said.replace(secret, f"[redacted:{kind}:1]")
+    assert redacted.value == content.replace(secret, f"[redacted:{kind}:1]")
 
 
 def test_there_are_no_false_alarms() -> None:
-    alarms = {said: found for said in HARMLESS if (found := redact(said).findings)}
+    alarms = {content: found for content in HARMLESS if (found := redact(content).findings)}
     assert not alarms
 
 
 def test_what_is_redacted_is_not_redacted_again() -> None:
-    once = redact([said for _, _, said in secrets(len(MAKERS))]).value
+    once = redact([content for _, _, content in secrets(len(MAKERS))]).value
     assert redact(once) == (once, ())

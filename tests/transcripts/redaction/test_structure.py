@@ -24,8 +24,8 @@ def test_the_same_secret_is_the_same_placeholder_everywhere() -> None:
 
 def test_a_secret_that_is_recognised_once_is_gone_everywhere() -> None:
     value, _ = redact(["try tr0ub4dor-and-3 first", "DB_PASSWORD=tr0ub4dor-and-3"])
-    said = "[redacted:assigned-secret:1]"
-    assert value == [f"try {said} first", f"DB_PASSWORD={said}"]
+    text = "[redacted:assigned-secret:1]"
+    assert value == [f"try {text} first", f"DB_PASSWORD={text}"]
 
 
 def test_names_of_keys_tell_what_their_values_are() -> None:
@@ -93,10 +93,10 @@ def test_words_of_closed_lists_stay_whatever_a_pattern_says() -> None:
 
 
 def test_kinds_can_be_chosen_and_texts_kept() -> None:
-    said = f"box17@mail.test.org {KEY}"
-    assert redact(said, Rules(kinds=frozenset({"email"}))).value == f"[redacted:email:1] {KEY}"
-    kept = Rules(keep=frozenset({"box17@mail.test.org"}))
-    assert redact(said, kept).value == "box17@mail.test.org [redacted:openai-key:1]"
+    text = f"box17@mail.test.org {KEY}"
+    assert redact(text, Rules(kinds=frozenset({"email"}))).value == f"[redacted:email:1] {KEY}"
+    stored = Rules(keep=frozenset({"box17@mail.test.org"}))
+    assert redact(text, stored).value == "box17@mail.test.org [redacted:openai-key:1]"
     with pytest.raises(ValueError, match="unknown kind"):
         Rules(kinds=frozenset({"emails"}))
 

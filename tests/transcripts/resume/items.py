@@ -129,12 +129,12 @@ def _part(role: str, part: dict[str, Any]) -> Iterator[Item]:
         call = part["functionCall"]
         yield Item("call", call["name"], call.get("id") or "", spelled(call.get("args") or {}))
     elif "functionResponse" in part:
-        told = part["functionResponse"]
-        response = told.get("response") or {}
+        result = part["functionResponse"]
+        response = result.get("response") or {}
         text = response.get("output", response.get("error", response))
-        inside = [digest(each["inlineData"]["data"]) for each in told.get("parts") or ()]
+        inside = [digest(each["inlineData"]["data"]) for each in result.get("parts") or ()]
         text = text if isinstance(text, str) else spelled(text)
-        yield Item("result", told.get("id") or "", text, " ".join(inside), "error" in response)
+        yield Item("result", result.get("id") or "", text, " ".join(inside), "error" in response)
     elif "inlineData" in part:
         yield Item("image", role, "", digest(part["inlineData"]["data"]))
     elif part.get("thought"):

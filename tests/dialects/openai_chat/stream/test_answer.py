@@ -73,14 +73,14 @@ def test_thinking_that_lists_and_strings_tell_is_told_once() -> None:
     def thought(text: str, signature: str | None) -> dict[str, Any]:
         return {"type": "thinking", "thinking": text, "signature": signature}
 
-    told = [
+    collected = [
         {"reasoning_content": "H", "thinking_blocks": [thought("H", None)]},
         {"reasoning_content": "m", "thinking_blocks": [thought("m", None)]},
         {"reasoning_content": "", "thinking_blocks": [thought("", "sig")]},
         {"thinking_blocks": [{"type": "redacted_thinking", "data": "xyz"}]},
         *words("a"),
     ]
-    events = goes_home(talk(*told))
+    events = goes_home(talk(*collected))
     assert [event.text for event in events if isinstance(event, ThinkingDelta)] == ["H", "m"]
     items = [thought("Hm", "sig"), {"type": "redacted_thinking", "data": "xyz"}]
     message = {"reasoning_content": "Hm", "thinking_blocks": items, "content": "a"}
@@ -89,8 +89,12 @@ def test_thinking_that_lists_and_strings_tell_is_told_once() -> None:
 
 def test_a_list_that_repeats_what_strings_told_signs_it() -> None:
     item = {"type": "thinking", "thinking": "Hm", "signature": "sig", "index": 0}
-    told = [{"reasoning_content": "H"}, {"reasoning_content": "m"}, {"thinking_blocks": [item]}]
-    events = goes_home(talk(*told, *words("a")))
+    collected = [
+        {"reasoning_content": "H"},
+        {"reasoning_content": "m"},
+        {"thinking_blocks": [item]},
+    ]
+    events = goes_home(talk(*collected, *words("a")))
     assert kinds(events)[1:6] == [
         "BlockStart",
         "ThinkingDelta",
@@ -117,7 +121,7 @@ def test_chunks_of_content_that_mistral_sends_are_joined() -> None:
     def thinking(text: str, **more: Any) -> dict[str, Any]:
         return {"type": "thinking", "thinking": [{"type": "text", "text": text}], **more}
 
-    told = [
+    collected = [
         {"content": [thinking("H")]},
         {"content": [thinking("m", closed=True), {"type": "text", "text": "1"}]},
         {"content": "2"},
@@ -130,7 +134,7 @@ def test_chunks_of_content_that_mistral_sends_are_joined() -> None:
             {"type": "reference", "reference_ids": [1]},
         ]
     }
-    assert fold(talk(*told)) == whole(message)
+    assert fold(talk(*collected)) == whole(message)
 
 
 def test_google_signs_a_call_beside_its_arguments() -> None:
@@ -143,7 +147,7 @@ def test_google_signs_a_call_beside_its_arguments() -> None:
 
 @pytest.mark.requirement("P28", "P29")
 def test_calls_whose_pieces_come_in_turns_stay_apart() -> None:
-    told = [
+    collected = [
         called("call_1"),
         called("call_2", index=1),
         call('{"a"', 0),
@@ -151,7 +155,7 @@ def test_calls_whose_pieces_come_in_turns_stay_apart() -> None:
         call(":1}", 0),
         call(":2}", 1),
     ]
-    events = goes_home(talk(*told, word="tool_calls"))
+    events = goes_home(talk(*collected, word="tool_calls"))
     assert [call.input for call in il.fold(events).message.tool_calls] == [{"a": 1}, {"b": 2}]
     pieces = [e for e in events if isinstance(e, ToolUseInputDelta)]
     first = pieces[0].index
@@ -164,8 +168,8 @@ def test_calls_whose_pieces_come_in_turns_stay_apart() -> None:
 
 
 def test_a_call_ends_when_it_is_whole_and_another_block_begins() -> None:
-    told = [called("call_1"), call(OSLO), called("call_2", index=1), call(OSLO, 1)]
-    events = goes_home(talk(*told, word="tool_calls"))
+    collected = [called("call_1"), call(OSLO), called("call_2", index=1), call(OSLO, 1)]
+    events = goes_home(talk(*collected, word="tool_calls"))
     assert kinds(events)[1:7] == [
         "ToolUseStart",
         "ToolUseInputDelta",
@@ -203,18 +207,18 @@ def test_a_call_ends_when_it_is_whole_and_another_block_begins() -> None:
         ],
     ],
 )
-def test_calls_are_told_apart_whatever_a_host_repeats_or_leaves_out(told: list[Any]) -> None:
+def test_calls_are_distinguished_whatever_a_host_repeats_or_leaves_out(told: list[Any]) -> None:
     folded = fold(talk(*told, word="tool_calls"))
     assert [call.id for call in folded.message.tool_calls] == ["call_1", "call_2"]
     assert [call.input for call in folded.message.tool_calls] == [{"city": "Oslo"}] * 2
 
 
 def test_whole_calls_without_ids_get_one_each() -> None:
-    told = [call(OSLO, 0, name="f"), call("{}", 0, name="f")]
-    calls = fold(talk(*told, word="tool_calls")).message.tool_calls
+    collected = [call(OSLO, 0, name="f"), call("{}", 0, name="f")]
+    calls = fold(talk(*collected, word="tool_calls")).message.tool_calls
     assert [each.input for each in calls] == [{"city": "Oslo"}, {}]
     assert len({each.id for each in calls}) == 2
-    assert fold(talk(*told)).message.tool_calls == calls  # the same each time
+    assert fold(talk(*collected)).message.tool_calls == calls  # the same each time
 
 
 def test_calls_without_ids_whose_pieces_repeat_the_name_stay_apart() -> None:
@@ -224,8 +228,8 @@ def test_calls_without_ids_whose_pieces_repeat_the_name_stay_apart() -> None:
 
 
 def test_a_name_that_comes_after_the_arguments_is_waited_for() -> None:
-    told = [call('{"city":', 0), call('"Oslo"}', 0, "call_1", "get_weather")]
-    events = goes_home(talk(*told, word="tool_calls"))
+    collected = [call('{"city":', 0), call('"Oslo"}', 0, "call_1", "get_weather")]
+    events = goes_home(talk(*collected, word="tool_calls"))
     assert [e.text for e in events if isinstance(e, ToolUseInputDelta)] == ['{"city":', '"Oslo"}']
     assert il.fold(events) == whole({"tool_calls": [CALL]}, "tool_calls")
 
@@ -238,7 +242,7 @@ def test_a_call_without_arguments_closes(pieces: tuple[str, ...]) -> None:
     assert [end.input for end in ends] == [{}]
 
 
-def test_arguments_that_come_as_an_object_are_told_in_one_piece() -> None:
+def test_arguments_that_come_as_an_object_are_written_in_one_piece() -> None:
     function = {"name": "get_weather", "arguments": {"city": "Oslo"}}
     events = goes_home(talk({"tool_calls": [{"id": "call_1", "function": function}]}))
     assert [e.text for e in events if isinstance(e, ToolUseInputDelta)] == [OSLO]
@@ -254,16 +258,16 @@ def test_a_call_whose_text_is_no_json_is_kept_and_marked() -> None:
 
 @pytest.mark.requirement("P30")
 def test_what_holds_nothing_opens_no_block() -> None:
-    told = [
+    collected = [
         {"content": ""},
         {"tool_calls": []},
         {"tool_calls": None, "refusal": None, "reasoning_content": ""},
         {"function_call": {"name": "", "arguments": ""}},
         {"reasoning_details": []},
     ]
-    events = goes_home(talk(*told))
+    events = goes_home(talk(*collected))
     assert not any(isinstance(event, BlockStart | ToolUseStart) for event in events)
-    assert sum(isinstance(event, Other) for event in events) == len(told)
+    assert sum(isinstance(event, Other) for event in events) == len(collected)
 
 
 @pytest.mark.requirement("P32")
@@ -286,8 +290,8 @@ def test_calls_decide_the_ending_but_not_over_limits_and_filters(
 
 
 def test_text_among_calls_is_told_where_it_came_and_joined_in_the_end() -> None:
-    told = [*words("a"), called("call_1", arguments=OSLO), *words("b")]
-    events = goes_home(talk(*told, word="tool_calls"))
+    collected = [*words("a"), called("call_1", arguments=OSLO), *words("b")]
+    events = goes_home(talk(*collected, word="tool_calls"))
     assert [e.text for e in events if isinstance(e, TextDelta)] == ["a", "b"]
     assert il.fold(events) == whole({"content": "ab", "tool_calls": [CALL]}, "tool_calls")
 

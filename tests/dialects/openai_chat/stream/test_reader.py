@@ -205,19 +205,19 @@ def test_an_end_without_a_reason_is_no_reason_to_believe_that_all_was_said() -> 
     assert [event for event in events if isinstance(event, Stop)] == [
         Stop(il.StopReason.OTHER, frame=events[-1].frame)
     ]
-    told = il.fold(events)
-    assert told.error is None
-    assert told.message.content == (il.TextBlock("a"),)
-    assert told.message.metadata.stop_reason is il.StopReason.OTHER
-    assert told.message.metadata.raw_stop_reason is None
-    assert [each.type for each in told.message.metadata.diagnostics] == ["stop_reason_missing"]
+    folded = il.fold(events)
+    assert folded.error is None
+    assert folded.message.content == (il.TextBlock("a"),)
+    assert folded.message.metadata.stop_reason is il.StopReason.OTHER
+    assert folded.message.metadata.raw_stop_reason is None
+    assert [each.type for each in folded.message.metadata.diagnostics] == ["stop_reason_missing"]
 
 
 def test_each_choice_ends_for_a_reason_of_its_own_or_none() -> None:
-    told = fold([chunk({"content": "a"}, "stop"), chunk({"content": "b"}, index=1), DONE])
-    assert told.message.metadata.stop_reason is il.StopReason.END_TURN
-    assert told.message.metadata.diagnostics == ()
-    (other,) = told.alternatives
+    folded = fold([chunk({"content": "a"}, "stop"), chunk({"content": "b"}, index=1), DONE])
+    assert folded.message.metadata.stop_reason is il.StopReason.END_TURN
+    assert folded.message.metadata.diagnostics == ()
+    (other,) = folded.alternatives
     assert other.metadata.stop_reason is il.StopReason.OTHER
     assert [each.type for each in other.metadata.diagnostics] == ["stop_reason_missing"]
 
@@ -267,12 +267,12 @@ def test_an_empty_answer_that_says_why_it_ended_is_an_answer() -> None:
 @pytest.mark.parametrize("usage", [[], [chunk(None, usage=COUNTS)]])
 def test_a_last_word_that_is_missing_behind_the_reason_is_noted(usage: list[Any]) -> None:
     wires = [BEGUN, chunk({"content": "a"}), chunk({}, "stop"), *usage]
-    told, whole = il.fold(goes_home(wires)), fold([*wires, DONE])
-    assert told.error is None
-    assert told.message.metadata.status is il.MessageStatus.COMPLETE
-    assert [each.type for each in told.message.metadata.diagnostics] == ["stream_end_missing"]
-    assert told.message.metadata.replace(diagnostics=()) == whole.message.metadata
-    assert told.message.content == whole.message.content
+    folded, whole = il.fold(goes_home(wires)), fold([*wires, DONE])
+    assert folded.error is None
+    assert folded.message.metadata.status is il.MessageStatus.COMPLETE
+    assert [each.type for each in folded.message.metadata.diagnostics] == ["stream_end_missing"]
+    assert folded.message.metadata.replace(diagnostics=()) == whole.message.metadata
+    assert folded.message.content == whole.message.content
 
 
 def test_a_choice_that_has_not_ended_breaks_the_stream_off() -> None:
@@ -408,10 +408,10 @@ def test_what_another_choice_has_sent_is_not_part_of_the_first() -> None:
 
 
 def test_an_end_without_a_reason_is_that_of_the_whole_answer_once_usage_has_come() -> None:
-    told = il.fold(goes_home([*HELLO[:3], chunk(None, usage=COUNTS), DONE]))
-    assert told.message.metadata.stop_reason is None
-    assert told.message.metadata.diagnostics == ()
-    assert told == DIALECT.read_response(DIALECT.write_response(told).wire)
+    folded = il.fold(goes_home([*HELLO[:3], chunk(None, usage=COUNTS), DONE]))
+    assert folded.message.metadata.stop_reason is None
+    assert folded.message.metadata.diagnostics == ()
+    assert folded == DIALECT.read_response(DIALECT.write_response(folded).wire)
 
 
 def test_nothing_comes_after_an_error_or_the_end() -> None:
@@ -605,10 +605,10 @@ def test_what_went_home_is_not_said_again_when_a_later_event_is_changed(name: st
         for event in read(SAID_ONCE[name])
     ]
     written, _ = write(events)
-    told, again = il.fold(events).message, il.fold(read(written)).message
+    folded, again = il.fold(events).message, il.fold(read(written)).message
     assert again.metadata.stop_reason is il.StopReason.MAX_TOKENS
-    assert again.content == told.content
-    assert again.metadata.logprobs == told.metadata.logprobs
+    assert again.content == folded.content
+    assert again.metadata.logprobs == folded.metadata.logprobs
 
 
 def test_of_a_call_with_free_text_the_rest_is_said_behind_a_change() -> None:
@@ -626,8 +626,8 @@ def test_pieces_go_out_at_once() -> None:
 
 
 def test_a_signature_and_an_annotation_are_told_as_they_come() -> None:
-    told = [*words("Hello"), {"annotations": [CITATION]}]
-    fields = [e.field for e in read(talk(*told)) if isinstance(e, BlockDelta)]
+    collected = [*words("Hello"), {"annotations": [CITATION]}]
+    fields = [e.field for e in read(talk(*collected)) if isinstance(e, BlockDelta)]
     assert fields == ["citations"]
 
 

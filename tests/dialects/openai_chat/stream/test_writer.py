@@ -56,8 +56,8 @@ def accepted(wires: list[Any]) -> bool:
 
 
 def answer(*content: il.Block, **metadata: Any) -> il.Response:
-    said = {"stop_reason": il.StopReason.END_TURN, **metadata}
-    return il.Response(il.Message.assistant(content, il.MessageMetadata(**said)))
+    fields = {"stop_reason": il.StopReason.END_TURN, **metadata}
+    return il.Response(il.Message.assistant(content, il.MessageMetadata(**fields)))
 
 
 def told(response: il.Response, *events: Event) -> tuple[list[Any], Report]:
@@ -79,9 +79,9 @@ def unfolded(*content: il.Block, **metadata: Any) -> tuple[list[Any], Report]:
 
 def block(index: int, *pieces: str) -> list[Event]:
     """A text block from its start to its end."""
-    said = [TextDelta(index, piece) for piece in pieces]
+    items = [TextDelta(index, piece) for piece in pieces]
     end = BlockEnd(index, il.TextBlock("".join(pieces)))
-    return [BlockStart(index, il.TextBlock("")), *said, end]
+    return [BlockStart(index, il.TextBlock("")), *items, end]
 
 
 HEAD = {"id": "msg_1", "object": "chat.completion.chunk", "created": 0, "model": "claude-sonnet-5"}
@@ -91,7 +91,7 @@ def chunk_of(delta: Json | None, word: Any = None, **more: Any) -> Json:
     return {**chunk(delta, word), **HEAD, **more}
 
 
-def test_a_plain_answer_is_said_in_the_order_of_this_wire() -> None:
+def test_a_plain_answer_is_written_in_the_order_of_this_wire() -> None:
     usage = il.Usage(10, 3)
     response = answer(il.TextBlock("Hello"), usage=usage)
     stop = Stop(il.StopReason.END_TURN, "end_turn")
@@ -134,7 +134,7 @@ def test_calls_keep_their_own_number_and_may_be_told_in_turns() -> None:
 
 
 @pytest.mark.requirement("P29")
-def test_texts_that_overlap_are_said_one_after_the_other() -> None:
+def test_texts_that_overlap_are_written_one_after_the_other() -> None:
     events = [
         BlockStart(0, il.TextBlock("")),
         TextDelta(0, "a"),
@@ -214,7 +214,7 @@ def test_two_thoughts_without_signatures_stay_two() -> None:
     assert list(report.entries) == []
 
 
-def test_a_signature_that_comes_early_is_said_with_its_thought() -> None:
+def test_a_signature_that_comes_early_is_written_with_its_thought() -> None:
     wires, _ = told(
         answer(il.ThinkingBlock("Hm", "sig")),
         BlockStart(0, il.ThinkingBlock("")),
@@ -225,7 +225,7 @@ def test_a_signature_that_comes_early_is_said_with_its_thought() -> None:
     assert fold(wires).message.content == (il.ThinkingBlock("Hm", "sig"),)
 
 
-def test_a_refusal_is_said_in_pieces() -> None:
+def test_a_refusal_is_written_in_pieces() -> None:
     wires, report = told(
         answer(il.RefusalBlock("I cannot"), stop_reason=il.StopReason.REFUSAL),
         BlockStart(0, il.RefusalBlock("")),
@@ -238,7 +238,7 @@ def test_a_refusal_is_said_in_pieces() -> None:
     assert list(report.entries) == []
 
 
-def test_speech_is_said_whole_and_citations_at_the_end() -> None:
+def test_speech_is_written_whole_and_citations_at_the_end() -> None:
     citation = il.Citation(url="https://example.com/", title="Example", start=0, end=5)
     speech = il.AudioBlock(il.Source("base64", "AAAA"), transcript="Hey")
     content = (il.TextBlock("Hello", citations=(citation,)), speech)
@@ -248,7 +248,7 @@ def test_speech_is_said_whole_and_citations_at_the_end() -> None:
     assert list(report.entries) == []
 
 
-def test_free_text_for_a_tool_is_said_whole_and_without_a_type() -> None:
+def test_free_text_for_a_tool_is_written_whole_and_without_a_type() -> None:
     call = il.ToolUseBlock("call_1", "patch", {"input": "a b"}, call_type="custom")
     wires, report = told(
         answer(call, stop_reason=il.StopReason.TOOL_USE),
@@ -288,7 +288,7 @@ def test_a_call_that_google_signed_is_signed_at_the_end() -> None:
     assert list(report.entries) == []
 
 
-def test_a_document_of_text_is_said_as_text() -> None:
+def test_a_document_of_text_is_written_as_text() -> None:
     document = il.DocumentBlock(il.Source("text", "page"))
     wires, report = unfolded(il.TextBlock("a"), document)
     assert "".join([delta["content"] for delta in deltas(wires)]) == "apage"
@@ -305,7 +305,7 @@ def test_a_document_of_text_is_said_as_text() -> None:
         [TextDelta(0, "a"), TextDelta(0, "b")],
     ],
 )
-def test_all_of_a_block_is_said_wherever_it_was_told(events: list[Event]) -> None:
+def test_all_of_a_block_is_written_wherever_it_was_told(events: list[Event]) -> None:
     wires, _ = told(answer(il.TextBlock("ab")), *events)
     assert fold(wires).message.text == "ab"
 

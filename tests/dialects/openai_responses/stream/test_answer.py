@@ -52,8 +52,8 @@ from tests.laws import corpus
 
 
 def test_summaries_are_told_one_after_the_other() -> None:
-    told = [thoughts(0, ("Hm", "."), ("So",), encrypted_content="s")]
-    events = plain(read(talk(*told)))[1:-3]
+    collected = [thoughts(0, ("Hm", "."), ("So",), encrypted_content="s")]
+    events = plain(read(talk(*collected)))[1:-3]
     assert events == [
         BlockStart(0, il.ThinkingBlock("", id="rs_1")),
         ThinkingDelta(0, "Hm"),
@@ -66,10 +66,10 @@ def test_summaries_are_told_one_after_the_other() -> None:
 
 
 @pytest.mark.requirement("P28")
-def test_calls_that_are_told_in_turns_are_kept_apart() -> None:
+def test_calls_that_are_written_in_turns_are_kept_apart() -> None:
     one, two = called(0, '{"a":', "1}"), called(1, '{"b":', "2}", id="call_2")
-    told = [one[0], two[0], one[1], two[1], one[2], two[2], *one[3:], *two[3:]]
-    wires = numbered([*begun(), *told, ended(one[-1]["item"], two[-1]["item"])])
+    collected = [one[0], two[0], one[1], two[1], one[2], two[2], *one[3:], *two[3:]]
+    wires = numbered([*begun(), *collected, ended(one[-1]["item"], two[-1]["item"])])
     events = goes_home(wires)
     pieces = [(e.index, e.text) for e in events if isinstance(e, ToolUseInputDelta)]
     assert pieces == [(0, '{"a":'), (1, '{"b":'), (0, "1}"), (1, "2}")]
@@ -80,8 +80,8 @@ def test_calls_that_are_told_in_turns_are_kept_apart() -> None:
 def test_items_that_overlap_stand_in_their_order() -> None:
     one, two = message(0, words("a"), words("b", number=1)), called(1, "{}")
     half = 6
-    told = [*one[:half], two[0], *one[half:], *two[1:]]
-    wires = numbered([*begun(), *told, ended(one[-1]["item"], two[-1]["item"])])
+    collected = [*one[:half], two[0], *one[half:], *two[1:]]
+    wires = numbered([*begun(), *collected, ended(one[-1]["item"], two[-1]["item"])])
     events = goes_home(wires)
     by_pieces = il.fold([event for event in events if not isinstance(event, MessageComplete)])
     assert by_pieces.message.content == il.fold(events).message.content
@@ -93,12 +93,12 @@ def test_items_that_overlap_stand_in_their_order() -> None:
 
 
 def test_parts_that_are_counted_over_all_items_are_told_once() -> None:
-    told = (
+    collected = (
         thoughts(0, ("Hm",)),
         message(1, words("One.", number=1), words("Two.", number=2)),
         message(2, words("Three.", number=3), id="msg_2"),
     )
-    events = goes_home(talk(*told))
+    events = goes_home(talk(*collected))
     assert [event.text for event in events if isinstance(event, TextDelta)] == [
         "One.",
         "Two.",
@@ -134,12 +134,12 @@ def test_a_call_whose_id_changes_is_one_call(start: dict[str, Any], id: str) -> 
     assert [event.id for event in events if isinstance(event, ToolUseStart)] == [id]
     assert [call.id for call in il.fold(events).message.tool_calls] == [id]
     chunks = [f"data: {json.dumps(wire)}\n\n".encode() for wire in wires]
-    said = b"".join(il.stream_convert(chunks, "openai-responses", "openai-chat")).decode()
-    assert said.count('"name":') == 1
+    result = b"".join(il.stream_convert(chunks, "openai-responses", "openai-chat")).decode()
+    assert result.count('"name":') == 1
 
 
 @pytest.mark.requirement("P29")
-def test_a_call_that_comes_whole_is_told_in_one_piece() -> None:
+def test_a_call_that_comes_whole_is_written_in_one_piece() -> None:
     start, *_, end = called(0, '{"a":1}')
     events = plain(goes_home(talk([start, end])))
     assert events[1:4] == [
@@ -228,14 +228,14 @@ def test_pieces_that_the_end_repeats_are_nothing_to_tell_of(told: list[Any]) -> 
 
 
 def test_parts_without_numbers_are_told_as_they_come() -> None:
-    told = talk(thoughts(0, ("So", "!")), message(1, words("Hel", "lo")))
-    bare = without(told, "summary_index", "content_index")
-    assert il.fold(goes_home(bare)).message == il.fold(read(told)).message
+    result = talk(thoughts(0, ("So", "!")), message(1, words("Hel", "lo")))
+    bare = without(result, "summary_index", "content_index")
+    assert il.fold(goes_home(bare)).message == il.fold(read(result)).message
     late = [wire for wire in bare if "part.added" not in wire["type"]]
-    assert il.fold(goes_home(late)).message == il.fold(read(told)).message
+    assert il.fold(goes_home(late)).message == il.fold(read(result)).message
 
 
-def test_two_parts_without_numbers_cannot_be_told_apart() -> None:
+def test_two_parts_without_numbers_cannot_be_distinguished() -> None:
     wires = without(talk(message(0, words("a"), words("b", number=1))), "content_index")
     with pytest.raises(ReadError, match="content_index"):
         read(wires)
@@ -300,18 +300,18 @@ def test_what_was_told_stands(change: Json) -> None:
         "fingerprint": "one",
         "more": {"seal": "one"},
     }
-    told = progress(0, item)
-    whole = told[-1]["item"]
-    events = goes_home(stream(*told, last=[{**whole, **change}]))
+    result = progress(0, item)
+    whole = result[-1]["item"]
+    events = goes_home(stream(*result, last=[{**whole, **change}]))
     assert agree(events)
-    assert il.fold(events) == fold(stream(*told, last=[whole]))
+    assert il.fold(events) == fold(stream(*result, last=[whole]))
 
 
 @pytest.mark.parametrize("nothing", [{}, {"encrypted_content": None}, {"encrypted_content": ""}])
 def test_a_signature_that_only_the_last_frame_has_is_taken(nothing: Json) -> None:
-    told = thoughts(0, ("Hm",), **nothing)
-    again = {**told[-1]["item"], "encrypted_content": "late"}
-    wires = stream(*told, last=[again])
+    result = thoughts(0, ("Hm",), **nothing)
+    again = {**result[-1]["item"], "encrypted_content": "late"}
+    wires = stream(*result, last=[again])
     assert il.fold(goes_home(wires)) == DIALECT.read_response(wires[-1]["response"])
 
 
@@ -338,11 +338,11 @@ def test_the_last_frame_fills_gaps(told: Json, last: Json) -> None:
 
 def test_objects_of_different_types_are_not_mixed() -> None:
     search = {"id": "ws_1", "type": "web_search_call", "action": {"type": "search", "query": "x"}}
-    told = progress(0, search)
-    whole = told[-1]["item"]
+    result = progress(0, search)
+    whole = result[-1]["item"]
     other = {**whole, "action": {"type": "open_page", "url": "https://example.com/"}}
-    wires = stream(*told, last=[other])
-    assert il.fold(goes_home(wires)) == fold(stream(*told, last=[whole]))
+    wires = stream(*result, last=[other])
+    assert il.fold(goes_home(wires)) == fold(stream(*result, last=[whole]))
 
 
 def test_items_are_known_by_their_ids() -> None:
@@ -366,9 +366,9 @@ def test_items_are_known_by_their_places_where_ids_change() -> None:
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_items_that_all_have_one_number_are_kept_apart(whole: bool) -> None:
-    told = [THOUGHT, GREETING, called(0, '{"a":1}'), called(0, "{}", id="call_2")]
-    frames = [frame for item in told for frame in (item[-1:] if whole else item)]
-    wires = stream(*frames, last=[item[-1]["item"] for item in told])
+    collected = [THOUGHT, GREETING, called(0, '{"a":1}'), called(0, "{}", id="call_2")]
+    frames = [frame for item in collected for frame in (item[-1:] if whole else item)]
+    wires = stream(*frames, last=[item[-1]["item"] for item in collected])
     events = goes_home(wires)
     assert agree(events)
     assert il.fold(events) == DIALECT.read_response(wires[-1]["response"])
@@ -382,19 +382,19 @@ def test_what_the_last_frame_leaves_out_was_said() -> None:
 
 def test_a_response_keeps_its_first_id_and_names_the_model_that_took_over() -> None:
     wires = stream(*GREETING, last=[GREETING[-1]["item"]], id="resp_2", model="gpt-5-large")
-    told = il.fold(goes_home(wires)).message.metadata
-    assert (told.response_id, told.response_model) == ("resp_1", "gpt-5-large")
+    folded = il.fold(goes_home(wires)).message.metadata
+    assert (folded.response_id, folded.response_model) == ("resp_1", "gpt-5-large")
     for key in ("id", "model"):
         wires[-1]["response"].pop(key)
-    told = il.fold(goes_home(wires)).message.metadata
-    assert (told.response_id, told.response_model) == ("resp_1", "gpt-5")
+    folded = il.fold(goes_home(wires)).message.metadata
+    assert (folded.response_id, folded.response_model) == ("resp_1", "gpt-5")
     wires = [{**wires[0], "response": {"object": "response", "status": "queued"}}, *wires[1:]]
     wires[-1]["response"] |= {"id": "resp_2", "model": "gpt-5-large"}
-    told = il.fold(goes_home(wires)).message.metadata
-    assert (told.response_id, told.response_model) == ("resp_2", "gpt-5-large")
+    folded = il.fold(goes_home(wires)).message.metadata
+    assert (folded.response_id, folded.response_model) == ("resp_2", "gpt-5-large")
 
 
-def test_how_it_ended_is_said_by_the_last_frame() -> None:
+def test_how_it_ended_is_written_by_the_last_frame() -> None:
     details = {"reason": "max_output_tokens"}
     again = {**THOUGHT[-1]["item"], "encrypted_content": "two"}
     wires = stream(*THOUGHT, last=[again], kind="incomplete", incomplete_details=details)
@@ -412,8 +412,8 @@ def test_a_last_frame_that_is_edited_says_what_was_told() -> None:
     content = (said.content[0], said.content[1].replace(text="Help"))
     edited = last.response.replace(message=said.replace(content=content))
     written, _ = write([*events, last.replace(response=edited)])
-    told = json.dumps(wires[-1]).replace("Hello", "Help").replace('"two"', '"one"')
-    assert difference([*wires[:-1], json.loads(told)], written) is None
+    result = json.dumps(wires[-1]).replace("Hello", "Help").replace('"two"', '"one"')
+    assert difference([*wires[:-1], json.loads(result)], written) is None
 
 
 def test_a_failed_response_keeps_what_was_told() -> None:
@@ -457,14 +457,16 @@ def test_recorded_streams_tell_what_their_last_frames_have() -> None:
             if isinstance(wire, dict)
             and wire.get("type") in ("response.completed", "response.incomplete")
         ]
-        for (_, told), wire in zip(parts(events), last, strict=True):
+        for (_, reported), wire in zip(parts(events), last, strict=True):
             counts["messages"] += 1
             whole = DIALECT.read_response(wire)
             if not wire.get("output"):
                 counts["without output"] += 1
                 continue
-            counts["anew"] += told.message.content != whole.message.content
-            assert unsealed(told.message) == unsealed(whole.message), record
-            assert told.message.metadata.usage == whole.message.metadata.usage, record
-            assert told.message.metadata.stop_reason == whole.message.metadata.stop_reason, record
+            counts["anew"] += reported.message.content != whole.message.content
+            assert unsealed(reported.message) == unsealed(whole.message), record
+            assert reported.message.metadata.usage == whole.message.metadata.usage, record
+            assert reported.message.metadata.stop_reason == whole.message.metadata.stop_reason, (
+                record
+            )
     assert 0 < counts["anew"] < counts["messages"] // 5

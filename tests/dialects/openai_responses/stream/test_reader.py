@@ -110,9 +110,9 @@ def test_the_end_of_a_block_has_its_last_state(told: list[Any]) -> None:
 
 
 def test_the_signature_of_a_beginning_is_not_relied_on() -> None:
-    told = thoughts(0, encrypted_content="all of it")
-    told[0]["item"]["encrypted_content"] = "a part"
-    wires = talk(told)
+    result = thoughts(0, encrypted_content="all of it")
+    result[0]["item"]["encrypted_content"] = "a part"
+    wires = talk(result)
     goes_home(wires)
     assert fold(wires).message.content == (il.ThinkingBlock("", "all of it", "rs_1"),)
     partial = fold(wires[:3]).message.content
@@ -120,10 +120,10 @@ def test_the_signature_of_a_beginning_is_not_relied_on() -> None:
 
 
 def test_a_last_frame_without_output_does_not_undo_what_was_told() -> None:
-    told = [thoughts(0, ("Hm",)), message(1, words("Hi"))]
-    wires = numbered([*begun(), *told[0], *told[1], ended()])
+    collected = [thoughts(0, ("Hm",)), message(1, words("Hi"))]
+    wires = numbered([*begun(), *collected[0], *collected[1], ended()])
     events = goes_home(wires)
-    assert il.fold(events) == DIALECT.read_response(response(*items(told)))
+    assert il.fold(events) == DIALECT.read_response(response(*items(collected)))
 
 
 @pytest.mark.parametrize(
@@ -209,8 +209,8 @@ def test_done_is_kept_where_frames_have_no_names() -> None:
 
 def test_the_last_event_of_a_named_stream_does_not_wait() -> None:
     reader = DIALECT.stream_reader()
-    told = [reader.feed(frame(wire)) for wire in HELLO]
-    assert isinstance(told[-1][-1], MessageComplete)
+    emitted = [reader.feed(frame(wire)) for wire in HELLO]
+    assert isinstance(emitted[-1][-1], MessageComplete)
     assert reader.close() == []
     assert only_unread(goes_home([*HELLO, "[DONE]"]), read(HELLO))
 
@@ -387,9 +387,9 @@ def test_frames_that_are_no_json_are_refused() -> None:
 def test_frames_that_are_delivered_twice_say_nothing_twice(count: int) -> None:
     metadata = il.MessageMetadata(response_id="r", stop_reason=il.StopReason.END_TURN)
     call = il.ToolUseBlock("call_1", "f", {"a": 1})
-    said = il.Response(il.Message.assistant((il.TextBlock("one two"), call), metadata))
+    content = il.Response(il.Message.assistant((il.TextBlock("one two"), call), metadata))
     writer = il.dialect("openai-responses").stream_writer()
-    frames = [f for event in il.unfold(said) for f in writer.feed(event)] + writer.close()
+    frames = [f for event in il.unfold(content) for f in writer.feed(event)] + writer.close()
     for at in range(1, len(frames)):
         twice = [*frames[:at], *frames[max(at - count, 0) : at], *frames[at:]]
         reader = il.dialect("openai-responses").stream_reader()
@@ -403,9 +403,9 @@ def test_frames_that_are_delivered_twice_say_nothing_twice(count: int) -> None:
 
 def test_frames_whose_numbers_tell_nothing_are_all_told() -> None:
     metadata = il.MessageMetadata(response_id="r", stop_reason=il.StopReason.END_TURN)
-    said = il.Response(il.Message.assistant((il.TextBlock("a"),), metadata))
+    content = il.Response(il.Message.assistant((il.TextBlock("a"),), metadata))
     writer = il.dialect("openai-responses").stream_writer()
-    frames = [f for event in il.unfold(said) for f in writer.feed(event)] + writer.close()
+    frames = [f for event in il.unfold(content) for f in writer.feed(event)] + writer.close()
     for number in (0, None):
         reader = il.dialect("openai-responses").stream_reader()
         events: list[il.Event] = []

@@ -46,13 +46,13 @@ def accepted(wires: list[Json]) -> bool:
 
 
 def answer(*content: il.Block, **metadata: Any) -> il.Response:
-    said = {
+    fields = {
         "stop_reason": il.StopReason.END_TURN,
         "response_id": "msg_9",
         "response_model": "claude-sonnet-5",
         **metadata,
     }
-    return il.Response(il.Message.assistant(content, il.MessageMetadata(**said)))
+    return il.Response(il.Message.assistant(content, il.MessageMetadata(**fields)))
 
 
 def told(response: il.Response, *events: Event) -> tuple[list[Json], Report]:
@@ -83,7 +83,7 @@ ONE = il.ToolUseBlock("call_1", "add", {"a": 1})
 TWO = il.ToolUseBlock("call_2", "add", {"b": 2})
 
 
-def test_a_plain_answer_is_said_in_the_order_of_this_wire() -> None:
+def test_a_plain_answer_is_written_in_the_order_of_this_wire() -> None:
     response = answer(il.TextBlock("Hello"), usage=il.Usage(4, 2))
     wires, report = told(
         response,
@@ -140,7 +140,7 @@ def test_a_plain_answer_is_said_in_the_order_of_this_wire() -> None:
 
 
 @pytest.mark.requirement("P28", "P31")
-def test_calls_that_are_told_in_turns_are_said_one_after_the_other() -> None:
+def test_calls_that_are_written_in_turns_are_written_one_after_the_other() -> None:
     wires, _ = told(
         answer(ONE, TWO, stop_reason=il.StopReason.TOOL_USE),
         ToolUseStart(0, "call_1", "add"),
@@ -211,7 +211,7 @@ def test_arguments_are_repeated_as_they_were_said() -> None:
 
 
 @pytest.mark.parametrize("pieces", [("*** ", "x"), ('{"input":"*** x"}',), ()])
-def test_free_text_for_a_tool_is_said_in_one_piece(pieces: tuple[str, ...]) -> None:
+def test_free_text_for_a_tool_is_written_in_one_piece(pieces: tuple[str, ...]) -> None:
     call = il.ToolUseBlock("call_1", "patch", {"input": "*** x"}, call_type="custom")
     wires, report = told(
         answer(call, stop_reason=il.StopReason.TOOL_USE),
@@ -287,7 +287,7 @@ def test_thinking_has_the_id_that_its_signature_belongs_to() -> None:
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-def test_citations_are_said_as_they_come(streamed: bool) -> None:
+def test_citations_are_written_as_they_come(streamed: bool) -> None:
     cited = il.Citation(url="https://example.com/", title="Example", start=0, end=2)
     block = il.TextBlock("Hi", citations=(cited,))
     wires, _ = told(
@@ -319,7 +319,7 @@ def test_citations_are_said_as_they_come(streamed: bool) -> None:
     ],
 )
 @pytest.mark.requirement("P29")
-def test_all_of_a_block_is_said_wherever_it_was_told(
+def test_all_of_a_block_is_written_wherever_it_was_told(
     first: il.Block, events: list[Event], last: il.Block
 ) -> None:
     reason = il.StopReason.REFUSAL if isinstance(last, il.RefusalBlock) else il.StopReason.END_TURN
@@ -462,7 +462,7 @@ def test_own_hosted_tools_come_back_from_a_folded_answer() -> None:
     assert fold(wires) == response
 
 
-def test_several_messages_are_said_one_after_the_other() -> None:
+def test_several_messages_are_written_one_after_the_other() -> None:
     one, two = answer(il.TextBlock("one")), answer(il.TextBlock("two"))
     wires, _ = streaming.write([*il.unfold(one), *il.unfold(two)])
     types = [wire["type"] for wire in wires]
