@@ -19,7 +19,7 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from interlingua.model.exchange import Options, Request
+from interlingua.model.exchange import Options, Request, is_limit_alone
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
 
@@ -302,9 +302,13 @@ def _flags_beside_messages(request: Request) -> int:
             if tool.cache is not None:
                 flags |= CACHE
     options = request.options
-    unset = astuple(options).count(None)
-    if unset + (options.max_output_tokens is not None) + (options.stream is not None) < _OPTIONS:
-        flags |= OPTIONS
+    if not is_limit_alone(options):
+        unset = astuple(options).count(None)
+        if (
+            unset + (options.max_output_tokens is not None) + (options.stream is not None)
+            < _OPTIONS
+        ):
+            flags |= OPTIONS
     if request.raw is not None:
         for own_raw in request.raw.values():
             if len(own_raw) != 1 or FORM not in own_raw:

@@ -18,7 +18,7 @@ from interlingua.adapt.history.rewriter import history_concerns
 from interlingua.dialects.record import Dialect, Hosts, HostVariant
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.model.base import unchecked
-from interlingua.model.exchange import Options, Request
+from interlingua.model.exchange import NO_OPTIONS, Options, Request
 from interlingua.model.losses import Loss, loss_of
 from interlingua.model.reasons import because
 from interlingua.profiles.profile import Profile, bundled
@@ -32,7 +32,6 @@ ProfileChoice = Profile | Literal[False] | None
 """The rules for adapting a request: a profile, those of its model (None), or none (False)."""
 Instructions = Literal["place", "hoist"]
 """Whether instructions in mid-conversation stay in their place, or are moved to the front."""
-NO_OPTIONS = Options()
 _STREAM_ONLY = {stream: Options(stream=stream) for stream in (None, False, True)}
 
 

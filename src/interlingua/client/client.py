@@ -43,7 +43,7 @@ from interlingua.client.retry import (
     with_retries,
 )
 from interlingua.client.stream import AsyncStream
-from interlingua.client.targets import NO_OPTIONS, Address, Key, Targets
+from interlingua.client.targets import Address, Key, Targets
 from interlingua.client.transport import MAX_BYTES, HttpTransport, Transport
 from interlingua.coerce import (
     Conversation,
@@ -58,7 +58,7 @@ from interlingua.coerce import (
 from interlingua.errors import InterlinguaError, a_type
 from interlingua.model.base import unchecked
 from interlingua.model.decisions import DecisionRequest, EmbedInput, EmbedRequest, InputType
-from interlingua.model.exchange import ErrorKind, Request
+from interlingua.model.exchange import NO_OPTIONS, ErrorKind, Request
 from interlingua.model.tools import ToolDefinition
 from interlingua.profiles.estimate.estimator import estimate_input_tokens
 from interlingua.profiles.overlay import ProfileSource

@@ -24,7 +24,6 @@ from interlingua.adapt.history.compacted import is_from
 from interlingua.adapt.history.retell import require_instructions
 from interlingua.adapt.remembered import History, WrittenTurns
 from interlingua.adapt.request import adapt, write
-from interlingua.adapt.target import NO_OPTIONS as NO_OPTIONS
 from interlingua.adapt.target import Instructions, find_target
 from interlingua.adapt.target import Target as Target
 from interlingua.client.errors import NetworkError

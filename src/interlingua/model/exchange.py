@@ -17,6 +17,7 @@ from interlingua.model.base import (
     check_words,
     plain_members,
     require_type,
+    unchecked,
 )
 from interlingua.model.blocks import Cache
 from interlingua.model.message import EFFORTS as EFFORTS
@@ -268,7 +269,27 @@ class Continues(Value, frozen=True):
     token: str | None = None
 
 
-_NO_OPTIONS = Options()
+NO_OPTIONS = Options()
+"""Options without a value; the very object that is the default of a request."""
+_LIMITS: dict[int, Options] = {}
+_MOST_LIMITS = 1024
+
+
+def limit_alone(limit: int) -> Options:
+    """Options with nothing but a limit of output: the same object each time, so that
+    `is_limit_alone` recognises it by its identity."""
+    options = _LIMITS.get(limit)
+    if options is None:
+        options = unchecked(Options, limit)
+        if len(_LIMITS) < _MOST_LIMITS:
+            _LIMITS[limit] = options
+    return options
+
+
+def is_limit_alone(options: Options) -> bool:
+    """Whether options have at most a limit of output; True only for `NO_OPTIONS` and those of
+    `limit_alone`, since looking at every field takes ten times as long."""
+    return options is NO_OPTIONS or _LIMITS.get(options.max_output_tokens) is options  # type: ignore[arg-type]
 
 
 class Request(Value, metaclass=Guarded, frozen=True):
@@ -279,7 +300,7 @@ class Request(Value, metaclass=Guarded, frozen=True):
     messages: tuple[Message, ...] = ()
     model: str | None = None
     tools: tuple[ToolDefinition, ...] = ()
-    options: Options = _NO_OPTIONS
+    options: Options = NO_OPTIONS
     continues: Continues | None = None
     raw: Raw | None = None
 
@@ -290,7 +311,7 @@ class Request(Value, metaclass=Guarded, frozen=True):
             messages: Messages = (),
             model: str | None = None,
             tools: Tools = (),
-            options: OptionsLike = _NO_OPTIONS,
+            options: OptionsLike = NO_OPTIONS,
             continues: Continues | None = None,
             raw: Raw | None = None,
         ) -> None: ...
@@ -311,7 +332,7 @@ class Request(Value, metaclass=Guarded, frozen=True):
         if name == "options" and type(value) is not Options:
             from interlingua.coerce import as_options
 
-            return as_options(value) or _NO_OPTIONS
+            return as_options(value) or NO_OPTIONS
         return value if name in ("messages", "tools", "options") else super().taken(name, value)
 
 

@@ -18,7 +18,6 @@ from interlingua.bulk.arrow.parts import (
     decode,
     together,
 )
-from interlingua.bulk.arrow.write import NO_OPTIONS
 from interlingua.errors import ReadError
 from interlingua.model import codec
 from interlingua.model.base import unchecked
@@ -32,7 +31,7 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from interlingua.model.exchange import Request, Response
+from interlingua.model.exchange import NO_OPTIONS, Request, Response
 from interlingua.model.losses import Loss
 from interlingua.model.message import NO_METADATA, Message, Role, from_micros
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason

@@ -32,7 +32,7 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     VideoBlock,
 )
-from interlingua.model.exchange import Request, Response
+from interlingua.model.exchange import NO_OPTIONS, Request, Response
 from interlingua.model.losses import Loss
 from interlingua.model.message import NO_METADATA, SCHEMA_VERSION, Message, micros
 from interlingua.model.tools import ToolDefinition
@@ -121,7 +121,6 @@ def size_of(rows: list[Row]) -> int:
     return sum(sum(map(len, filter(None, map(cell, rows)))) for cell in _LARGE)
 
 
-NO_OPTIONS = Request().options
 """The very object that is the default."""
 
 

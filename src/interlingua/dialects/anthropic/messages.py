@@ -590,6 +590,25 @@ def breakpoint_in(message: Message, cache: Cache) -> Breakpoint | None:
     return _BREAKPOINTS.get(cache.ttl) if words else None
 
 
+def write_question(messages: tuple[Message, ...], out: Wire) -> bool:
+    """`system` and `messages` of a body with one text of the user, perhaps behind instructions;
+    False, with nothing written, for any other."""
+    if len(messages) == 2:
+        if messages[0].role is not _SYSTEM or not (system := _plain_text(messages[0])):
+            return False
+    elif len(messages) == 1:
+        system = None
+    else:
+        return False
+    question = messages[-1]
+    if question.role is not _USER or not (words := _plain_text(question)):
+        return False
+    if system is not None:
+        out["system"] = system
+    out["messages"] = [{"role": "user", "content": [{"type": "text", "text": words}]}]
+    return True
+
+
 def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -> None:
     """`system` and `messages` of a body."""
     first = leading(messages, NAME)
@@ -599,11 +618,6 @@ def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -
             out["system"] = plain
         else:
             _write_system(messages[:first], out, changes.recorder)
-    if first + 1 == len(messages) and messages[first].role is _USER:  # the first question
-        words = _plain_text(messages[first])
-        if words:
-            out["messages"] = [{"role": "user", "content": [{"type": "text", "text": words}]}]
-            return
     recorder = changes.recorder
     writer = _Turns(recorder, _PLACEHOLDER, changes=changes, spelled=recorder.spelled)
     rest = messages[first:] if first else messages

@@ -12,6 +12,7 @@ from interlingua.dialects.anthropic.messages import (
     read_messages,
     read_more,
     write_messages,
+    write_question,
 )
 from interlingua.dialects.anthropic.tables import BETAS, CHANGES, NAME
 from interlingua.dialects.anthropic.text import CACHE
@@ -46,6 +47,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import same, unchecked
 from interlingua.model.exchange import (
+    NO_OPTIONS,
     Compaction,
     Continues,
     Options,
@@ -54,6 +56,7 @@ from interlingua.model.exchange import (
     ResponseFormat,
     TaskBudget,
     ToolChoice,
+    is_limit_alone,
 )
 from interlingua.model.reasons import because
 
@@ -275,7 +278,7 @@ def _with_config(wire: Wire, preserved: Preserved) -> Wire:
 
 def write_options(options: Options, out: Wire, own_raw: Wire, recorder: LossRecorder) -> None:
     """Beside the tools, which `out` has already."""
-    if not own_raw and astuple(options)[1:] == _NOTHING:  # no more than a limit
+    if not own_raw and (is_limit_alone(options) or astuple(options)[1:] == _NOTHING):
         limit = options.max_output_tokens
         out["max_tokens"] = tables.DEFAULT_MAX_TOKENS if limit is None else limit
     else:
@@ -344,8 +347,6 @@ def _without_config(out: Wire, how: str) -> None:
 
 __all__ = ["betas_of", "breakpoint_in", "read_more", "read_request", "write_request"]
 
-_NO_OPTIONS = Options()
-
 
 def read_request(wire: Any, model: str | None = None, stream: bool | None = None) -> Request:
     return read_whole(f"{NAME} request", _read, wire, model, stream)
@@ -361,7 +362,7 @@ def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:
     continues = _read_thread(wire, preserved)
     attrs = read_options(wire, preserved)
     name = _read_model(wire, model, stream, attrs, preserved)
-    options = unchecked(Options, **attrs) if attrs else _NO_OPTIONS
+    options = unchecked(Options, **attrs) if attrs else NO_OPTIONS
     return unchecked(
         Request, tuple(messages), name, tuple(tools), options, continues, preserved.raw(NAME)
     )
@@ -409,10 +410,11 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
     out: Wire = {}
     if request.model is not None and "model" not in spelling.get("url", ()):
         out["model"] = request.model
-    changes = Writing(request.tools, recorder)
-    write_messages(request.messages, out, changes)
-    if request.tools and (tools := write_tools(changes.others(), recorder)):
-        out["tools"] = tools
+    if request.tools or not write_question(request.messages, out):
+        changes = Writing(request.tools, recorder)
+        write_messages(request.messages, out, changes)
+        if request.tools and (tools := write_tools(changes.others(), recorder)):
+            out["tools"] = tools
     write_options(options, out, own_raw, recorder)
     if request.continues is not None:
         _put_thread(request.continues, request, out, spelling, recorder)
@@ -420,7 +422,8 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
         restore_raw(out, options, options.raw, recorder)
     if raw is not None:
         restore_raw(out, request, raw, recorder)
-    finish_options(options, out, spelling, recorder)
+    if spelling or options.max_output_tokens is None:
+        finish_options(options, out, spelling, recorder)
     return out
 
 

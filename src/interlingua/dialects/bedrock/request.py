@@ -41,7 +41,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import same, unchecked
 from interlingua.model.exchange import EFFORTS as ALL_EFFORTS
-from interlingua.model.exchange import Options, Reasoning, Request, ResponseFormat
+from interlingua.model.exchange import NO_OPTIONS, Options, Reasoning, Request, ResponseFormat
 from interlingua.model.reasons import because
 
 OUTPUT, ADDITIONAL = "outputConfig", "additionalModelRequestFields"
@@ -338,7 +338,6 @@ def _effort_at(key_of_effort: str, word: str) -> Any:
     return {"effort": word} if key_of_effort in tables.EFFORT_OBJECTS else word
 
 
-_NO_OPTIONS = Options()
 _ONLY = {"messages"}
 
 
@@ -364,7 +363,7 @@ def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:
         preserved.keep_spelling("modelId", None)
     if CONFIG not in wire and stand_ins(messages):
         preserved.mark_absent(CONFIG)
-    options = unchecked(Options, **attrs) if attrs else _NO_OPTIONS
+    options = unchecked(Options, **attrs) if attrs else NO_OPTIONS
     return unchecked(Request, tuple(messages), model, tools, options, raw=preserved.raw(NAME))
 
 
@@ -378,7 +377,7 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
     if turns or not was_absent(own_raw, "messages"):
         out["messages"] = turns
     write_tools(out, request, own_raw, recorder)
-    if options is not _NO_OPTIONS:
+    if options is not NO_OPTIONS:
         write_options(out, options, own_raw, recorder)
         for key, item in content_of(NAME, options.raw).items():
             out.setdefault(key, item)

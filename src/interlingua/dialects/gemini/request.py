@@ -53,6 +53,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import snake_case
 from interlingua.model.base import Raw, same, unchecked
 from interlingua.model.exchange import (
+    NO_OPTIONS,
     Continues,
     Options,
     Reasoning,
@@ -555,7 +556,6 @@ def write_options(
         write_labels(options, raw, out, recorder)
 
 
-_NO_OPTIONS = Request().options
 _TOKEN = frozenset({"token"})
 
 # -- reading --------------------------------------------------------------------------------------
@@ -573,7 +573,7 @@ def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:
     attrs = read_options(body, preserved)
     if stream is not None:
         attrs["stream"] = stream
-    options = unchecked(Options, **attrs) if attrs else _NO_OPTIONS
+    options = unchecked(Options, **attrs) if attrs else NO_OPTIONS
     token = preserved.may_take(body, "continuationToken", str)
     continues = None if token is None else Continues(token=token)
     name = _read_model(body, model, preserved)
@@ -632,7 +632,7 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
         entries = write_tools(request.tools, spelling.get("hollow") or {}, recorder)
         if entries:
             body["tools"] = entries[0] if spelling.get("tool") and len(entries) == 1 else entries
-    if request.options is not _NO_OPTIONS:
+    if request.options is not NO_OPTIONS:
         write_options(request.options, body, own_raw, request.raw, recorder)
     if request.continues is not None:
         if request.continues.token is not None:

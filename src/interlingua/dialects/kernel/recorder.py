@@ -203,9 +203,9 @@ class LossRecorder(msgspec.Struct, eq=False):
 
     def unwritten_raw(self, value: Value, raw: Raw, field: str = "raw") -> None:
         for dialect, rest in raw.items():
-            if dialect == self.dialect or not isinstance(rest, dict):
+            if len(rest) == 1 and "$form" in rest:
                 continue
-            if len(rest) != 1 or "$form" not in rest:
+            if dialect != self.dialect and isinstance(rest, dict):
                 plain = GROUPS.isdisjoint(rest)
                 for path, key in zip(rest, rest, strict=True) if plain else private_keys(rest):
                     if key != "$form":

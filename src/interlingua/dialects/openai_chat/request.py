@@ -49,7 +49,7 @@ from interlingua.dialects.openai_chat.tables import (
 )
 from interlingua.dialects.openai_chat.text import read_marks, write_cache
 from interlingua.model.base import Raw, unchecked
-from interlingua.model.exchange import Options, Request
+from interlingua.model.exchange import NO_OPTIONS, Options, Request, limit_alone
 from interlingua.model.message import Message
 from interlingua.model.reasons import because, not_at
 from interlingua.model.spelled_numbers import usual_float
@@ -194,9 +194,6 @@ def _write_server_tool(tool: ToolDefinition, to: WriteContext) -> Wire | None:
     return _written(SERVER, {"type": tool.kind}, tool, to)
 
 
-_NO_OPTIONS = Options()
-
-
 def read_request(
     wire: Any, model: str | None = None, stream: bool | None = None, t: Tables = TABLES
 ) -> Request:
@@ -254,14 +251,13 @@ def _read(wire: Wire, t: Tables, messages: tuple[Message, ...] | None = None) ->
         return unchecked(Request, messages, model)
     limit = wire.get("max_tokens")
     if len(wire) == 3 and model is not None and type(limit) is int:
-        options = unchecked(Options, limit)
-        return unchecked(Request, messages, model, (), options, None, _limited(t))
+        return unchecked(Request, messages, model, (), limit_alone(limit), None, _limited(t))
     preserved = Preserved()
     if model is None and "model" in wire:
         preserved.keep_spelling("model", None)
     tools = _read_tools(wire, t, preserved) if "tools" in wire or "functions" in wire else ()
     attrs = how.read_options(wire, t, preserved)
-    options = unchecked(Options, **attrs) if attrs else _NO_OPTIONS
+    options = unchecked(Options, **attrs) if attrs else NO_OPTIONS
     return unchecked(Request, messages, model, tools, options, None, preserved.raw(t.name))
 
 
@@ -339,7 +335,7 @@ def write_body(request: Request, t: Tables, recorder: LossRecorder) -> Wire:
     wire["messages"] = write_messages(request.messages, to)
     if request.tools:
         wire.update(write_tools(request.tools, to))
-    if options is not _NO_OPTIONS:
+    if options is not NO_OPTIONS:
         how.write_options(options, wire, own_raw, to)
         if options.tool_choice is not None:
             _choose(request, wire, own_raw, t)

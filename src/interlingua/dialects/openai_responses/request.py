@@ -27,11 +27,9 @@ from interlingua.dialects.openai_responses.tools import (
 )
 from interlingua.model.base import Raw, same, unchecked
 from interlingua.model.blocks import TextBlock
-from interlingua.model.exchange import Continues, Options, Request
+from interlingua.model.exchange import NO_OPTIONS, Continues, Options, Request
 from interlingua.model.message import Message, Role
 from interlingua.model.reasons import because
-
-_NO_OPTIONS = Request().options
 
 # -- reading --------------------------------------------------------------------------------------
 
@@ -78,7 +76,7 @@ def _read(wire: Wire) -> Request:
     if items.references:
         continues["items"] = tuple(items.references)
         preserved.spelling["references"] = len(items.references)
-    options = unchecked(Options, **attrs) if attrs else _NO_OPTIONS
+    options = unchecked(Options, **attrs) if attrs else NO_OPTIONS
     goes_on = Continues(**continues) if continues else None
     return unchecked(
         Request, tuple(items.messages), model, tools, options, goes_on, preserved.raw(NAME)
@@ -139,7 +137,7 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
             out["tools"] = tools
     if request.continues is not None:
         CONTINUES.write(request.continues, out, own_raw, recorder)
-    if options is not _NO_OPTIONS:
+    if options is not NO_OPTIONS:
         write_options(options, out, own_raw, recorder)
         if options.tool_choice is not None:
             spelled = (
