@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import force_setattr, replace
 
 from interlingua.adapt.caching import Caching
-from interlingua.adapt.history.retell import require_instructions, retell
+from interlingua.adapt.history.retell import plain_answer, require_instructions, retell
 from interlingua.adapt.places import Source
 from interlingua.adapt.request import adapt, write
 from interlingua.adapt.target import (
@@ -254,7 +254,9 @@ def _response(data: Any, reader: Dialect, writer: Dialect, model: str | None) ->
             response = with_model(response, name)
     if reader is writer:
         return writer.write_response(response)
-    adapted = retell(response, writer, name, source=reader.name)
+    adapted = plain_answer(response, (writer, name, None, False, True, reader.name))
+    if adapted is None:
+        adapted = retell(response, writer, name, source=reader.name)
     written = writer.write_response(adapted.value, adapted.recorder)
     if written.report.entries:
         written.report.source = Source(data, reader.name, reader.read_response)

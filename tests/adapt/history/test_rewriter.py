@@ -303,4 +303,4 @@ def test_a_request_that_looks_simple_has_nothing_to_repair(target: str) -> None:
 def test_an_answer_that_looks_plain_is_told_as_any_other(target: str) -> None:
     makers = [partial(response, calls=calls, thinks=thinks) for calls, thinks, _ in SHAPES]
     values = [value for make in makers for value in variants(make)]
-    require_agreement(MODULE, "_plain_answer", None, values, TARGETS[target])
+    require_agreement(MODULE, "plain_answer", None, values, TARGETS[target])

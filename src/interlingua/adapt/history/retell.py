@@ -56,7 +56,7 @@ def retell(
     to = dialect_of(target) if isinstance(target, str) else target
     if type(value) is Response:
         who = (to, model, provider, strict_issuer, True, source)
-        answer = _plain_answer(value, who) if images else None
+        answer = plain_answer(value, who) if images else None
         if answer is not None:
             return answer
         recorder = LossRecorder(to.name, value, Report(to.name))
@@ -97,7 +97,7 @@ _Who = tuple[Dialect, str | None, str | None, bool, bool, str | None]
 """The arguments of a `Recipient`."""
 
 
-def _plain_answer(response: Response, who: _Who) -> Adapted | None:
+def plain_answer(response: Response, who: _Who) -> Adapted | None:
     """Adapts a plain answer without the steps that do not concern it: text, calls whose ids fit,
     and thinking whose signature may have to go. None for all other answers."""
     to, message = who[0], response.message

@@ -111,7 +111,9 @@ USAGE = Table(
 def read_usage(wire: Any) -> tuple[Usage | None, tuple[Diagnostic, ...]]:
     if wire is None:
         return None, ()
-    fresh, output = require(wire, dict, ".usage").get("input_tokens"), wire.get("output_tokens")
+    if type(wire) is not dict:
+        raise ShapeError(".usage", "an object", wire)
+    fresh, output = wire.get("input_tokens"), wire.get("output_tokens")
     if len(wire) == 2:
         if type(fresh) is type(output) is int and fresh >= 0 and output >= 0:
             return Usage(fresh, output), ()
@@ -403,13 +405,16 @@ def _read(wire: Wire) -> Response:
     except ShapeError as error:
         raise error.inside(".content") from None
     id, model, word = wire.get("id"), wire.get("model"), wire.get("stop_reason")
+    reason = _REASONS.get(word) if type(word) is str else None
+    if reason is None and word is not None:
+        reason = tables.STOP_REASONS.read(scalar(wire, "stop_reason"))
     usage, diagnostics = read_usage(wire.get("usage"))
     metadata = MessageMetadata(
         protocol=NAME,
         response_model=model if type(model) is str else optional(wire, "model", str),
         response_id=id if type(id) is str else optional(wire, "id", str),
         usage=usage,
-        stop_reason=None if word is None else tables.STOP_REASONS.read(scalar(wire, "stop_reason")),
+        stop_reason=reason,
         raw_stop_reason=word,
         diagnostics=diagnostics,
         cache_diagnosis=_read_diagnosis(wire["diagnostics"]) if "diagnostics" in wire else None,
@@ -421,6 +426,7 @@ def _read(wire: Wire) -> Response:
 
 
 _WHAT = f"{NAME} response"
+_REASONS = tables.STOP_REASONS.words
 _COUNT = len(_FIELDS) + len(_CONSTANT)
 
 

@@ -243,8 +243,10 @@ def write_assistant(message: Message, to: WriteContext) -> Wire:
 def write_plainly(message: Message, to: WriteContext) -> Wire | None:
     """The usual turn of an agent: one text, then calls, in a response after thinking; None for all
     others."""
-    t = to.t
-    if not _may_be_plain(message, t):
+    t, metadata = to.t, message.metadata
+    if metadata.provider_raw is not None or message.name is not None or message.changes is not None:
+        return None
+    if t.host.ids is not None or t.host.replay == "calls":
         return None
     content: str | None = None
     thoughts: list[ThinkingBlock] = []
@@ -261,9 +263,11 @@ def write_plainly(message: Message, to: WriteContext) -> Wire | None:
         elif tool_calls or content is not None:
             return None
         elif kind is TextBlock:
-            if not block.text or not is_plain(block):
-                return None
             content = block.text
+            if not content or block.citations:
+                return None
+            if block.signature is not None or block.phase is not None:
+                return None
         elif kind is ThinkingBlock and t.answer:
             thoughts.append(block)
         else:
@@ -272,16 +276,10 @@ def write_plainly(message: Message, to: WriteContext) -> Wire | None:
         return None
     wire: Wire = {"role": "assistant", "content": content}
     if thoughts:
-        thinking.write_answered(wire, thoughts, to, message.metadata.protocol or t.name)
+        thinking.write_answered(wire, thoughts, to, metadata.protocol or t.name)
     if tool_calls:
         wire["tool_calls"] = tool_calls
     return wire
-
-
-def _may_be_plain(message: Message, t: Tables) -> bool:
-    if message.metadata.provider_raw is not None or message.name is not None:
-        return False
-    return message.changes is None and t.host.ids is None and t.host.replay != "calls"
 
 
 def _at_host(wire: Wire, message: Message, to: WriteContext) -> Wire:
@@ -300,7 +298,7 @@ class AssistantWriter:
     def __init__(self, message: Message, to: WriteContext) -> None:
         self.message = message
         self.to = to
-        self.t, self.recorder = to
+        self.t, self.recorder = to.t, to.recorder
         self.own_raw = raw_of(to.t.name, message.metadata.provider_raw)
         self.spelling = spelling_in(self.own_raw)
         self.by = message.metadata.protocol or to.t.name
@@ -846,7 +844,7 @@ _WORDS = {role: role.value for role in Role}
 
 
 def _write_any_turn(message: Message, word: str, to: WriteContext) -> Wire:
-    t, recorder = to
+    t, recorder = to.t, to.recorder
     content, raw = message.content, message.metadata.provider_raw
     if word == "developer" and not t.host.developer:
         recorder.lost(message, "role", because("instructions_one_level"), "downgraded")

@@ -271,7 +271,7 @@ def _spelled_here(spelling: Wire, host: Host) -> Wire:
 
 
 def _write_reasoning(options: Options, to: WriteContext, spelling: Wire, wire: Wire) -> None:
-    t, recorder = to
+    t, recorder = to.t, to.recorder
     spelling = _spelled_here(spelling, t.host) if t.host.lacks else spelling
     reasoning, spelled = options.reasoning or Reasoning(), spelling.get("reasoning")
     vague = reasoning.mode not in (None, "on", "off")
@@ -468,7 +468,7 @@ def _once(wire: Wire, t: Tables, preserved: Preserved) -> Wire:
 
 
 def write_options(options: Options, out: Wire, own_raw: Wire, to: WriteContext) -> None:
-    t, recorder = to
+    t, recorder = to.t, to.recorder
     spelling = spelling_in(own_raw)
     _options(t, t.host.max_tokens).write(options, out, own_raw, recorder)
     for attr, how in spelling.get("twice", {}).items():

@@ -65,7 +65,7 @@ def read_stop(word: Any, content: Sequence[Block]) -> StopReason:
 def write_stop(message: Message, to: WriteContext, own_raw: Wire) -> str | None:
     """The wire's own word while it still means the reason; else the nearest. `own_raw` is the
     choice's; it names a word that the wire had although the service does not list it."""
-    t, recorder = to
+    t, recorder = to.t, to.recorder
     reason, word = message.metadata.stop_reason, own_word(message.metadata, t.name)
     if reason is None:
         if not t.null_stop and not kernel.was_absent(own_raw, "finish_reason"):
@@ -264,7 +264,8 @@ def write_answer(response: Response, t: Tables, recorder: LossRecorder) -> Wire:
         usage = write_usage(metadata.usage, t.name, COUNTS, recorder)
         if usage is not None:
             wire["usage"] = usage
-        write_tier(metadata.usage, t.name, wire, recorder)
+        if metadata.usage.service_tier is not None:
+            write_tier(metadata.usage, t.name, wire, recorder)
     return wire if raw is None else restore_raw(wire, response, raw, recorder)
 
 

@@ -375,7 +375,7 @@ class Tables(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The fields of `Changes` that a message of instructions can express."""
 
 
-class WriteContext(NamedTuple):
+class WriteContext(msgspec.Struct, frozen=True, eq=False, gc=False):
     """The context of writing: the words of its dialect or host, and the recorder of losses."""
 
     t: Tables
