@@ -186,12 +186,12 @@ def _request(data: Any, reader: Dialect, writer: Dialect, kind: Kind | None, how
             if (parsed := parse_spelled(data)) is not None:
                 return _with_text(_request(parsed, reader, writer, kind, how))
             body = parse(data, f"{reader.name} request")
-    if type(body) is dict and "role" in body and _may_be_messages(body):
-        return _between(body, reader.name, writer.name, kind, *how)
-    model, stream = how[:2]
-    usual = type(body) is dict and reader.traits.messages in body
-    if kind is None and not usual and _is_response(body, reader):
-        return _response(data, reader, writer, model)
+    model, stream = how[0], how[1]
+    if type(body) is dict:
+        if "role" in body and _may_be_messages(body):
+            return _between(body, reader.name, writer.name, kind, *how)
+        if kind is None and reader.traits.messages not in body and _is_response(body, reader):
+            return _response(data, reader, writer, model)
     read = reader.read_request if body is data else reader.read_parsed
     request = read(body, model and split_model(model)[1], stream)
     return _adapted(data, reader, writer, request, None, how)

@@ -125,7 +125,7 @@ def write(adapted: Adapted, *, addressed: bool = True) -> Written:
     else:
         written = target.dialect.write_request(adapted.value, adapted.recorder, host)
     wire = written.wire
-    if addressed and isinstance(target, Target):
+    if addressed and type(target) is not WireTarget and isinstance(target, Target):
         wire = target.addressed(wire)
     if answer_adapter is None and wire is written.wire:
         return written

@@ -264,7 +264,8 @@ MESSAGES = st.builds(
 
 def _plainly(listed: Any, recorder: LossRecorder) -> Any:
     out: dict[str, Any] = {}
-    messages.write_messages(listed, out, tools.Writing((), recorder))
+    if not messages.write_question(listed, out):
+        messages.write_messages(listed, out, tools.Writing((), recorder))
     return out
 
 

@@ -36,27 +36,28 @@ class SpelledTexts:
     unchanged, these bytes are used again."""
 
     def __init__(self) -> None:
-        self.texts: list[str] = []
-        """The texts. They stay alive here, and so their identities do."""
-        self.known: dict[int, msgspec.Raw] = {}
-        """Their JSON, by their identities."""
+        self.known: dict[int, tuple[str, msgspec.Raw]] = {}
+        """Each text and its JSON, by the text's identity."""
         self.parts: list[Wire] = []
         """Parts of the wire whose `text` may be one of them."""
 
+    def add(self, text: str, data: msgspec.Raw) -> None:
+        self.known[id(text)] = text, data
+
     def encode(self, wire: Any) -> bytes:
-        """The wire as JSON. Texts that are still in their parts are not spelled again: meanwhile
+        """The wire as JSON. Texts that are still in their parts are not encoded again: meanwhile
         their JSON is in the parts."""
-        parts, texts = self.parts, [part.get("text") for part in self.parts]
-        known = self.known
+        known, replaced = self.known, []
         try:
-            for part, text in zip(parts, texts, strict=True):
-                if id(text) in known:
-                    part["text"] = known[id(text)]
+            for part in self.parts:
+                found = known.get(id(part.get("text")))
+                if found is not None:
+                    replaced.append((part, found[0]))
+                    part["text"] = found[1]
             return encode_quickly(wire)
         finally:
-            for part, text in zip(parts, texts, strict=True):
-                if id(text) in known:
-                    part["text"] = text
+            for part, text in replaced:
+                part["text"] = text
 
     def __repr__(self) -> str:
         return "<SpelledTexts>"
