@@ -64,8 +64,10 @@ const COMMAND = ["command", "cmd"];
 export function callInput(name, input) {
   if (input === null || typeof input !== "object" || Array.isArray(input)) return result(String(input ?? ""));
   const file = first(input, FILE);
-  const after = first(input, AFTER) ?? (/write|create/i.test(name) ? first(input, WHOLE) : undefined);
-  if (file && after !== undefined) return [changes(file, first(input, BEFORE) ?? null, after), others(input, [FILE, BEFORE, first(input, AFTER) === undefined ? WHOLE : AFTER])];
+  const after = first(input, AFTER);
+  if (file && after !== undefined) return [changes(file, first(input, BEFORE) ?? null, after), others(input, [FILE, BEFORE, AFTER])];
+  const whole = /write|create/i.test(name) ? first(input, WHOLE) : undefined;
+  if (file && whole !== undefined) return [written(file, whole), others(input, [FILE, WHOLE])];
   const command = first(input, COMMAND);
   if (command) return [h("pre", { class: "command" }, `$ ${command}`), others(input, [COMMAND])];
   return tree(input);
@@ -80,7 +82,16 @@ function others(input, drawn) {
 
 function changes(file, before, after) {
   const lines = difference(before, after);
-  return h("div", {}, h("p", { class: "file" }, h("code", {}, file)), h("pre", { class: "diff" }, lines.map(({ sign, text }) => h(TAGS[sign], {}, `${sign} ${text}\n`))));
+  return named(file, h("pre", { class: "diff" }, lines.map(({ sign, text }) => h(TAGS[sign], {}, `${sign} ${text}\n`))));
+}
+
+/** A whole file. Its earlier content is unknown here, so no line is marked as added. */
+function written(file, text) {
+  return named(file, h("pre", {}, text));
+}
+
+function named(file, content) {
+  return h("div", {}, h("p", { class: "file" }, h("code", {}, file)), content);
 }
 
 /** What a call does, in a few words. */

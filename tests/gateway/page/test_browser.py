@@ -64,6 +64,9 @@ def test_a_tool_that_writes_runs_when_it_is_approved(page: Any, place: Place) ->
     expect(page.get_by_role("button", name="Approve")).to_have_count(0)
     expect(articles(page, "tool")).to_contain_text("write_file: done")
     expect(articles(page, "tool")).to_have_count(1)
+    articles(page, "tool").locator("summary").first.click()
+    expect(articles(page, "tool").get_by_text("written", exact=True)).to_be_visible()
+    expect(articles(page, "tool").locator("ins")).to_have_count(0)  # its earlier text is unknown
     expect(articles(page, "assistant").last).to_contain_text("Answer")
     assert (place.home / "asks" / "b.txt").read_text() == "written\n"
 
