@@ -15,7 +15,7 @@ from interlingua.dialects.anthropic.messages import (
     write_question,
 )
 from interlingua.dialects.anthropic.tables import BETAS, CHANGES, NAME
-from interlingua.dialects.anthropic.text import CACHE
+from interlingua.dialects.anthropic.text import CACHE, is_silent
 from interlingua.dialects.anthropic.tools import Writing, read_tools, write_tools
 from interlingua.dialects.kernel.claude import (
     effort_word,
@@ -420,7 +420,7 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
         _put_thread(request.continues, request, out, spelling, recorder)
     if options.raw is not None:
         restore_raw(out, options, options.raw, recorder)
-    if raw is not None:
+    if raw is not None and not is_silent(raw):
         restore_raw(out, request, raw, recorder)
     if spelling or options.max_output_tokens is None:
         finish_options(options, out, spelling, recorder)
