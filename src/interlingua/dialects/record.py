@@ -303,7 +303,7 @@ class Dialect:
         place."""
         module = import_module(self._module("request"))
         read = getattr(module, "read_without", None)
-        return self.read_parsed(wire, model, stream) if read is None else read(wire)
+        return (read or self.read_parsed)(wire, model, stream)
 
     @cached_property
     def breakpoint_in(self) -> BreakpointIn | None:

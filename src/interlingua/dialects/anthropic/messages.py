@@ -50,7 +50,13 @@ from interlingua.dialects.kernel.preserved import (
     was_absent,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, report_speaker
+from interlingua.dialects.kernel.turns import (
+    TurnReader,
+    Turns,
+    leading,
+    report_speaker,
+    write_each,
+)
 from interlingua.dialects.kernel.wire import SpelledTexts, Wire, encode_quickly
 from interlingua.dialects.kernel.words import FORM as DATA_URL
 from interlingua.dialects.kernel.words import (
@@ -620,12 +626,7 @@ def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -
             _write_system(messages[:first], out, changes.recorder)
     recorder = changes.recorder
     writer = _Turns(recorder, _PLACEHOLDER, changes=changes, spelled=recorder.spelled)
-    rest = messages[first:] if first else messages
-    if (memory := recorder.memory) is not None:
-        memory.write(rest, writer.turns, writer)
-    else:
-        for message in rest:
-            writer.add(message)
+    write_each(messages[first:] if first else messages, writer.turns, writer, recorder)
     out["messages"] = writer.turns
 
 

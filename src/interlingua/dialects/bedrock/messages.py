@@ -34,7 +34,13 @@ from interlingua.dialects.kernel.preserved import (
     spelling_of,
 )
 from interlingua.dialects.kernel.recorder import BlockWriters, LossRecorder
-from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, report_speaker
+from interlingua.dialects.kernel.turns import (
+    TurnReader,
+    Turns,
+    leading,
+    report_speaker,
+    write_each,
+)
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import PLACEHOLDER, report_changes, write_unknown
 from interlingua.model import arguments
@@ -410,18 +416,24 @@ def write_messages(
     for message in messages[:first]:
         report_speaker(message, recorder)
         _write_instructions(message, system, recorder)
-    turns = Turns(recorder, _PLACEHOLDER)
-    for message in messages[first:] if first else messages:
-        raw, role = message.metadata.provider_raw, ROLES[message.role]
+    writer = _Turns(recorder, _PLACEHOLDER, tools=tools)
+    write_each(messages[first:] if first else messages, writer.turns, writer, recorder)
+    return system, writer.turns
+
+
+class _Turns(Turns, kw_only=True):
+    tools: frozenset[str]
+
+    def add(self, message: Message) -> None:
+        raw, role, recorder = message.metadata.provider_raw, ROLES[message.role], self.recorder
         spelling: Wire = {} if raw is None else spelling_of(NAME, raw)
         report_speaker(message, recorder)
-        parts = _write_message(message, spelling, tools, recorder)
-        if parts or "content" in spelling.get("as", ()) or turns.fill(message, role, parts):
-            turns.join(role, parts, bool(spelling.get("apart")))
-            restore_raw(turns.turns[-1], message, raw, recorder, "metadata.provider_raw")
+        parts = _write_message(message, spelling, self.tools, recorder)
+        if parts or "content" in spelling.get("as", ()) or self.fill(message, role, parts):
+            self.join(role, parts, bool(spelling.get("apart")))
+            restore_raw(self.turns[-1], message, raw, recorder, "metadata.provider_raw")
         elif raw is not None:
             recorder.unwritten_raw(message, raw, "metadata.provider_raw")
-    return system, turns.turns
 
 
 def _write_message(

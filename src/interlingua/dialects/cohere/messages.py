@@ -50,7 +50,13 @@ from interlingua.dialects.kernel.preserved import (
     was_absent,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.turns import message_of, read_calls, read_list, write_results
+from interlingua.dialects.kernel.turns import (
+    message_of,
+    read_calls,
+    read_list,
+    write_each,
+    write_results,
+)
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER, report_changes, take_mark
 from interlingua.model.blocks import (
@@ -223,19 +229,36 @@ def _read_result(wire: Wire, position: int, calls: OpenCalls) -> Message:
 
 
 def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> list[Wire]:
-    written: list[Wire] = []
-    for message in messages:
+    writer = _Writer(recorder)
+    write_each(messages, writer.wires, writer, recorder)
+    return writer.wires
+
+
+class _Writer:
+    """Messages as they are written; none depends on another."""
+
+    role: str | None = None
+
+    def __init__(self, recorder: LossRecorder) -> None:
+        self.wires: list[Wire] = []
+        self._recorder = recorder
+
+    def skip(self, messages: tuple[Message, ...]) -> None:
+        """Nothing of them matters to others."""
+
+    def add(self, message: Message) -> None:
+        recorder = self._recorder
         if message.name is not None:
             recorder.lost(message, "name")
         if message.changes is not None:
             report_changes(message, recorder)
             if not message.content:
-                continue
+                return
         if message.role is Role.TOOL:
-            written += write_results(message, partial(_write_result, recorder=recorder), recorder)
+            write = partial(_write_result, recorder=recorder)
+            self.wires += write_results(message, write, recorder)
         else:
-            written.append(write_message(message, recorder))
-    return written
+            self.wires.append(write_message(message, recorder))
 
 
 def write_message(message: Message, recorder: LossRecorder, is_answer: bool = False) -> Wire:

@@ -69,6 +69,13 @@ class Calls(msgspec.Struct):
     _open: dict[str, list[str]] = {}
     _earlier: dict[str, list[str]] = {}
 
+    def copy(self) -> Calls:
+        open_calls, earlier = (
+            {name: ids.copy() for name, ids in calls.items() if ids}
+            for calls in (self._open, self._earlier)
+        )
+        return Calls(self.origin, self.model, self._ordinal, open_calls, earlier)
+
     def turn(self, origin: object, model: bool) -> None:
         """Starts another content. When the model's turn comes again, open calls belong to earlier
         turns, and later calls of the same name are answered first."""

@@ -12,7 +12,7 @@ The spelling of a content is preserved with its first message. Its words:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from interlingua.dialects.gemini import calls as _calls
@@ -36,7 +36,7 @@ from interlingua.dialects.kernel.preserved import (
     write_unknown,
 )
 from interlingua.dialects.kernel.recorder import BlockWriters, LossRecorder
-from interlingua.dialects.kernel.turns import TurnReader, leading
+from interlingua.dialects.kernel.turns import TurnReader, leading, write_each
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import SYSTEM_MARK, placeholder, report_beside, snake_case
 from interlingua.model import blocks as model
@@ -173,6 +173,17 @@ def read_contents(contents: list[Any]) -> list[Message]:
     return messages
 
 
+def read_more(contents: list[Any], messages: list[Message], before: Any) -> Iterator[Any]:
+    """Appends the messages of further contents; after each, yields what the next one is read with:
+    its number, the word for the role before it, and the calls that are open."""
+    at, word, open_calls = before or (0, "", Calls())
+    for content in contents:
+        calls = open_calls.copy()
+        word = _read_content(content, at, word, calls, messages)
+        at, open_calls = at + 1, calls
+        yield at, word, calls
+
+
 def _read_content(
     content: Any, at: int, before: str | None, calls: Calls, messages: list[Message]
 ) -> str | None:
@@ -268,11 +279,7 @@ def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> tup
     turn = Turn(recorder)
     system = _write_system(messages[:first], turn) if first else None
     writer = _Contents(turn)
-    if (memory := recorder.memory) is not None:
-        memory.write(messages[first:], writer.wires, writer)
-    else:
-        for message in messages[first:]:
-            writer.add(message)
+    write_each(messages[first:], writer.wires, writer, recorder)
     writer.finish()
     return system, writer.wires
 

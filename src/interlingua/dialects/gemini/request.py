@@ -20,6 +20,7 @@ from typing import Any
 
 from interlingua.dialects.gemini import tables
 from interlingua.dialects.gemini.messages import read_contents, read_system, write_messages
+from interlingua.dialects.gemini.messages import read_more as read_more
 from interlingua.dialects.gemini.tables import BUILT_IN, CLIENT_KINDS, NAME
 from interlingua.dialects.google import write_labels
 from interlingua.dialects.kernel.calls import TEXT_SCHEMA
@@ -563,6 +564,15 @@ _TOKEN = frozenset({"token"})
 
 def read_request(wire: Any, model: str | None = None, stream: bool | None = None) -> Request:
     return read_whole(f"{NAME} request", _read, wire, model, stream)
+
+
+_PROBE = {"role": "user", "parts": [{"text": "."}]}
+
+
+def read_without(wire: Wire, model: str | None, stream: bool | None) -> Request:
+    """A request without the messages of its contents, which are a list of some."""
+    read = read_request({**wire, "contents": [_PROBE]}, model, stream)
+    return read.replace(messages=read.messages[:-1])
 
 
 def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:

@@ -17,13 +17,26 @@ import msgspec
 from interlingua.dialects.kernel.calls import OpenCalls
 from interlingua.dialects.kernel.errors import ShapeError, require, unknown_word
 from interlingua.dialects.kernel.preserved import Preserved, spelling_of
-from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.recorder import LossRecorder, MessageWriter
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import NO_METADATA, Changes, Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
 from interlingua.model.reasons import because
+
+
+def write_each(
+    messages: tuple[Message, ...], written: list[Any], writer: MessageWriter, recorder: LossRecorder
+) -> None:
+    """Write messages one after the other into `written`; those that were written before are taken
+    from memory, if there is one."""
+    if recorder.memory is not None:
+        recorder.memory.write(messages, written, writer)
+        return
+    for message in messages:
+        writer.add(message)
+
 
 # -- flat lists of messages -----------------------------------------------------------------------
 

@@ -38,7 +38,13 @@ from interlingua.dialects.kernel.preserved import (
     was_absent,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.turns import message_of, read_calls, read_list, write_results
+from interlingua.dialects.kernel.turns import (
+    message_of,
+    read_calls,
+    read_list,
+    write_each,
+    write_results,
+)
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import (
     ERROR_MARK,
@@ -346,24 +352,48 @@ def _read_any_result(wire: Wire, position: int, calls: OpenCalls) -> Message:
 
 
 def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> list[Wire]:
-    calls = OpenCalls()
-    written: list[Wire] = []
-    for message in messages:
+    writer = _Writer(recorder)
+    write_each(messages, writer.wires, writer, recorder)
+    return writer.wires
+
+
+class _Writer:
+    """Messages as they are written; results name their calls."""
+
+    role: str | None = None
+
+    def __init__(self, recorder: LossRecorder) -> None:
+        self.wires: list[Wire] = []
+        self._recorder, self._calls = recorder, OpenCalls()
+
+    def skip(self, messages: tuple[Message, ...]) -> None:
+        for message in messages:
+            if message.role is not _TOOL:
+                self._open(message)
+                continue
+            for block in message.content:
+                if type(block) is ToolResultBlock:
+                    self._calls.close(block.tool_use_id)
+
+    def add(self, message: Message) -> None:
+        recorder = self._recorder
         if message.name is not None:
             recorder.lost(message, "name")
         if message.changes is not None:
             report_changes(message, recorder)
             if not message.content:
-                continue
+                return
         if message.role is _TOOL:
-            write = partial(_write_result, calls=calls, recorder=recorder)
-            written += write_results(message, write, recorder)
-            continue
-        written.append(write_message(message, recorder))
+            write = partial(_write_result, calls=self._calls, recorder=recorder)
+            self.wires += write_results(message, write, recorder)
+        else:
+            self.wires.append(write_message(message, recorder))
+            self._open(message)
+
+    def _open(self, message: Message) -> None:
         for block in message.content:
             if type(block) is model.ToolUseBlock:
-                calls.add(block.id, block.name)
-    return written
+                self._calls.add(block.id, block.name)
 
 
 def write_message(message: Message, recorder: LossRecorder, is_answer: bool = False) -> Wire:

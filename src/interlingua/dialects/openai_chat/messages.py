@@ -32,6 +32,7 @@ from interlingua.dialects.kernel.preserved import (
     restore_raw,
     spelling_in,
 )
+from interlingua.dialects.kernel.turns import write_each
 from interlingua.dialects.kernel.wire import SpelledTexts, Wire
 from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_chat import calls, text, thinking
@@ -793,11 +794,7 @@ def _read_answer(wire: _Answer, reader: _Reader) -> Message | None:
 
 def write_messages(messages: tuple[Message, ...], to: WriteContext) -> list[Wire]:
     writer = _Writer(to)
-    if (memory := to.recorder.memory) is not None:
-        memory.write(messages, writer.wires, writer)
-        return writer.wires
-    for message in messages:
-        writer.add(message)
+    write_each(messages, writer.wires, writer, to.recorder)
     return writer.wires
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from interlingua.dialects.kernel.calls import recovery
 from interlingua.dialects.kernel.errors import ShapeError, require
 from interlingua.dialects.kernel.preserved import NOTHING
-from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.turns import WITHIN
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text, placeholder
@@ -483,8 +483,23 @@ class ItemWriter:
         self.by_number = False
         self.referred: dict[str, Wire] = {}
         """References that were written, by id."""
+        self.role: str | None = None
+        """For memory: no item is joined with one of another message."""
 
-    def message(self, message: Message) -> None:
+    def skip(self, messages: tuple[Message, ...]) -> None:
+        """Messages that were written before: results name their calls, and items bring tools."""
+        for message in messages:
+            for block in message.content:
+                if type(block) is ToolUseBlock:
+                    item = calls.write_call(block, quiet(NAME)) if own(block.raw) else None
+                    item_id = None if item is None else item.get("id")
+                    self.calls[block.id] = block.name, block.call_type, item_id
+            for aside in own_spelling(message.metadata.provider_raw).get("asides", ()):
+                if aside[1] == "tools":
+                    found = [tool for tool in self.tools if tools.added(tool) == aside[2]]
+                    self.brought |= {id(tool) for tool in found}
+
+    def add(self, message: Message) -> None:
         role, content, raw = message.role, message.content, message.metadata.provider_raw
         if message.name is not None:
             self.recorder.lost(message, "name")

@@ -8,6 +8,7 @@ from typing import Any
 from interlingua.dialects.kernel.errors import ShapeError, read_whole, require
 from interlingua.dialects.kernel.preserved import NOTHING, Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.turns import write_each
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_responses.messages import ItemReader, ItemWriter, read_following
@@ -41,7 +42,7 @@ def read_request(wire: Any, model: str | None = None, stream: bool | None = None
 _PROBE = {"role": "user", "content": "."}
 
 
-def read_without(wire: Wire) -> Request:
+def read_without(wire: Wire, *_: Any) -> Request:
     """A request without the messages of its input, which is a list of some."""
     read = read_request({**wire, "input": [_PROBE]})
     return read.replace(messages=read.messages[:-1])
@@ -186,8 +187,12 @@ def _write_messages(request: Request, out: Wire, recorder: LossRecorder) -> set[
         writer.references = dict(enumerate(ids)) if writer.by_number else {id: id for id in ids}
     for aside in spelling.get("asides", ()):
         writer.aside(aside, request.raw)
-    for message in messages[start:] if start else messages:
-        writer.message(message)
+    rest = messages[start:] if start else messages
+    if writer.items or writer.references:  # memory has neither
+        for message in rest:
+            writer.add(message)
+    else:
+        write_each(rest, writer.items, writer, recorder)
     if writer.references:
         _write_unplaced(request, writer, recorder)
     if writer.items:

@@ -277,7 +277,7 @@ def _write(
         out["model"] = metadata.response_model
     _write_ending(out, response, message, recorder)
     writer = messages.ItemWriter(recorder, whole=True, seed=metadata.response_id)
-    writer.message(messages.put_logprobs(message, recorder) if metadata.logprobs else message)
+    writer.add(messages.put_logprobs(message, recorder) if metadata.logprobs else message)
     if writer.items or not has_spelling(response.raw, "output"):
         out["output"] = writer.items
     if error is not None:
