@@ -22,6 +22,16 @@ from tests.laws.corpus import Record, records
 
 TARGETS = tuple(il.dialects())
 MARKED = ("anthropic", "bedrock", "openrouter")
+MODELS = {
+    "anthropic": ("anthropic:claude-opus-4-6", "anthropic:claude-haiku-4-5"),
+    "bedrock": ("bedrock:anthropic.claude-sonnet-4-5-20250929-v1:0",),
+    "gemini": ("gemini:gemini-3.1-pro", "gemini:gemini-2.5-flash"),
+    "ollama": ("ollama:llama3.2",),
+    "openai-chat": ("openai:gpt-5", "mistral:mistral-large-latest", "deepseek:deepseek-chat"),
+    "openai-responses": ("openai:gpt-5", "openai:gpt-4.1"),
+    "openrouter": ("openrouter:anthropic/claude-sonnet-4.5",),
+}
+"""Models whose rules change requests."""
 MARK = {"type": "ephemeral"}
 
 
@@ -86,10 +96,16 @@ class Check:
     cache are added behind every turn that may have one, however short."""
 
     def __init__(
-        self, source: str, target: str, max_bytes: int = 2**24, marks: bool = False
+        self,
+        source: str,
+        target: str,
+        max_bytes: int = 2**24,
+        marks: bool = False,
+        model: str | None = None,
     ) -> None:
         self.source, self.target = source, target
         self.how: dict[str, Any] = {"caching": "auto", "profile": _marking(target)} if marks else {}
+        self.how["model"] = model
         self.converter = Converter(source, target, max_bytes=max_bytes, **self.how)
         self.converter._conversations.least = 0
         self.count = 0
@@ -122,7 +138,9 @@ def check_record(record: Record, key: str, targets: tuple[str, ...] = TARGETS) -
     count = hits = 0
     for target in targets:
         small = max(map(len, sent)) * 12 if rng.random() < 0.2 else 2**24
-        check = Check(record.dialect or "", target, small, target in MARKED and rng.random() < 0.5)
+        marks = target in MARKED and rng.random() < 0.5
+        model = rng.choice((None, *MODELS.get(target, ())))
+        check = Check(record.dialect or "", target, small, marks, model)
         for body in sent:
             check.require(body, str(record))
             if rng.random() < 0.05:

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import interlingua as il
+from interlingua.adapt.history.rewriter import HistoryRewriter
 from interlingua.model.message import Message
 from tests.laws.corpus import corpus_or_skip
 from tests.laws.incremental import MARKED, TARGETS, Check, bodies, check_record, conversations_in
 from tests.laws.strategies import requests
 
-SOURCES = ("anthropic", "openai-chat", "openai-responses", "openrouter")
+SOURCES = ("anthropic", "gemini", "openai-chat", "openai-responses", "openrouter")
 """Dialects that are read message by message; for the others a conversion is always whole."""
 AGENT: dict[str, Any] = {
     "model": "claude-sonnet-4-5",
@@ -102,6 +103,64 @@ def test_an_agent_costs_what_is_new(target: str, blank: bytes) -> None:
         body = msgspec.json.encode({**AGENT, "messages": AGENT["messages"][:count]})
         check.require(body.replace(b"},{", b"}" + blank + b"," + blank + b"{"))
     assert check.converter.figures.misses == 1
+
+
+def _thinking(turns: int) -> list[Any]:
+    """A conversation whose model thinks before each call."""
+    listed: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "Look."}]}]
+    for number in range(turns):
+        call = {"type": "tool_use", "id": f"toolu_{number}", "name": "look", "input": {}}
+        thought = {"type": "thinking", "thinking": f"Hm {number}.", "signature": "c2ln"}
+        rain = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": "Rain."}
+        listed += [
+            {"role": "assistant", "content": [thought, call]},
+            {"role": "user", "content": [rain]},
+        ]
+    return listed
+
+
+@pytest.mark.parametrize(
+    ("target", "model"),
+    [
+        ("openai-chat", "openai:gpt-5"),
+        ("openai-responses", "openai:gpt-5"),
+        ("gemini", "gemini:gemini-3.1-pro"),
+        ("ollama", None),
+        ("cohere", None),
+    ],
+)
+def test_a_turn_is_rewritten_and_written_once(
+    target: str, model: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rewritten: list[Message] = []
+    whole = HistoryRewriter.assistant
+
+    def counted(self: HistoryRewriter, message: Message) -> Message:
+        rewritten.append(message)
+        return whole(self, message)
+
+    check = Check("anthropic", target, model=model)
+    monkeypatch.setattr(HistoryRewriter, "assistant", counted)
+    for turns in range(1, 8):
+        rewritten.clear()
+        wire = {"model": "claude-opus-4-6", "max_tokens": 9, "messages": _thinking(turns)}
+        body = msgspec.json.encode(wire)
+        check.converter.convert(body)
+        assert len(rewritten) == 1, "only the new turn"
+        (held,) = check.converter._conversations._held.values()
+        (written,) = held[1].written.values()
+        assert written.reused >= len(written.turns) - 3, "turns are not written again"
+        check.require(body)
+
+
+@pytest.mark.parametrize("target", ["deepseek", "groq", "mistral"])
+def test_a_host_is_a_target(target: str) -> None:
+    """A provider by its name, or by that of a model, as `il.convert` takes them."""
+    body = msgspec.json.encode(AGENT)
+    for how in ({"target": target}, {"target": "openai-chat", "model": f"{target}:some-model"}):
+        converter = il.Converter("openai-chat", **how)
+        for _ in range(2):
+            assert converter.convert(body).json() == il.convert(body, "openai-chat", **how).json()
 
 
 def test_a_body_that_only_seems_to_go_on_is_converted_whole() -> None:

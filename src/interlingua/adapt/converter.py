@@ -8,6 +8,7 @@ from typing import Any
 from interlingua.adapt.adapted import Adapted
 from interlingua.adapt.caching import Caching, require_caching
 from interlingua.adapt.convert import convert
+from interlingua.adapt.formats import format_named
 from interlingua.adapt.remembered import (
     Conversation,
     Conversations,
@@ -57,8 +58,13 @@ class Converter:
         instructions: Instructions = "place",
         caching: Caching = "pass",
     ) -> None:
+        self._source, self._target = source, target
+        (source, own), (target, host) = format_named(source), format_named(target)
         self._reader, self._writer = dialect_of(source), dialect_of(target)
+        self._host = None if host == own else host
         self._model = model
+        if self._host is None and model is not None and self._reader is self._writer:
+            self._host = split_model(model)[0] if self._writer.traits.hosts else None
         self._name = None if model is None else split_model(model)[1]
         self._profile, self._instructions = profile, instructions
         self._caching = require_caching(caching)
@@ -85,8 +91,8 @@ class Converter:
     def _whole(self, body: bytes, stream: bool | None) -> Written:
         return convert(
             body,
-            self._reader.name,
-            self._writer.name,
+            self._source,
+            self._target,
             model=self._model,
             stream=stream,
             profile=self._profile,
@@ -98,13 +104,13 @@ class Converter:
         request = read.request
         if self._name is not None and request.model != self._name:
             request = request.replace(model=self._name)
-        is_home = self._reader is self._writer
+        is_home = self._reader is self._writer and self._host is None
         if is_home and self._instructions == "place" and self._caching == "pass":
             return _converted(
                 write_remembered(read, request, WireTarget(self._writer), None, home=True)
             )
         profile = False if is_home and self._caching == "pass" else self._profile
-        how = (self._instructions, None, self._caching)
+        how = (self._instructions, self._host, self._caching)
         target = conversion_target(self._writer, self._model, request.model, profile, *how)
         rewrites = not is_home or target.hoist
         return _converted(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import cached_property
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -44,26 +45,44 @@ class LoggingRecorder(LossRecorder):
     """A recorder that also logs its calls, to replay them."""
 
     log: list[tuple[Any, ...]] | None = None
+    """The calls: what they do, their arguments, and the path of the value that they report."""
+    _path: tuple[str, Message | None] | None = None
+    _is_replay: bool = False
 
     def lost(self, *args: Any, **named: Any) -> None:
-        if self.log is not None:
-            self.log.append((LossRecorder.lost, args, named))
-        LossRecorder.lost(self, *args, **named)
+        self._do(LossRecorder.lost, args, named)
 
     def dropped(self, *args: Any, **named: Any) -> None:
-        if self.log is not None:
-            self.log.append((LossRecorder.dropped, args, named))
-        LossRecorder.dropped(self, *args, **named)
+        self._do(LossRecorder.dropped, args, named)
 
     def alias(self, *args: Any) -> None:
-        if self.log is not None:
-            self.log.append((LossRecorder.alias, args, {}))
-        LossRecorder.alias(self, *args)
+        self._do(LossRecorder.alias, args, {})
 
     def mark_synthetic(self, value: Any) -> Any:
+        self._do(LossRecorder.mark_synthetic, (value,), {})
+        return value
+
+    def _do(self, call: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        self._path = None
+        call(self, *args, **named)
         if self.log is not None:
-            self.log.append((LossRecorder.mark_synthetic, (value,), {}))
-        return LossRecorder.mark_synthetic(self, value)
+            self.log.append((call, args, named, self._path))
+
+    def replay(self, log: list[tuple[Any, ...]], in_place: bool) -> None:
+        """Repeats calls of the request before. Paths are looked for again unless all values are
+        `in_place`: where they were then."""
+        self._is_replay = in_place
+        for call, args, named, path in log:
+            self._path = path
+            call(self, *args, **named)
+        self._is_replay = False
+
+    def _next_path(self, value: Any, field: str | None = None) -> tuple[str, Message | None]:
+        if self._is_replay and self._path is not None:
+            self._count(self.original(value), field)
+        else:
+            self._path = LossRecorder._next_path(self, value, field)
+        return self._path
 
 
 class Mark(NamedTuple):
@@ -118,6 +137,42 @@ class WrittenTurns:
         """Turns with a breakpoint: their bytes without it, and the bytes it adds."""
         self.breakpoint_in = breakpoint_in
         self._recorder, self._before = recorder, before
+        self.origin: tuple[Message, ...] = getattr(recorder.origin, "messages", ())
+        self.rewrites: list[tuple[Message, Message, list[Any]]] = []
+        """Messages of the model, what they were rewritten as, and what was reported of them."""
+        self.recipient: Any = None
+        """Whom they were rewritten for."""
+
+    @cached_property
+    def _in_place(self) -> Callable[[Any], bool]:
+        """Whether a message of the request is where it was in the one before, by its identity."""
+        before, origin = self._before, self.origin
+        same = 0 if before is None else same_first(before.origin, origin)
+        if before is not None and same == len(before.origin):
+            return lambda _: True
+        places = frozenset(map(id, origin[:same]))
+        return lambda message: id(message) in places
+
+    def rewritten(
+        self, message: Message, rewrite: Callable[[Message], Message], recipient: Any
+    ) -> Message:
+        """The next message of the model, rewritten for a recipient: the same object as in the
+        request before, if that began with the same messages."""
+        recorder, before, self.recipient = self._recorder, self._before, recipient
+        number = len(self.rewrites)
+        if before is not None and number < len(before.rewrites):
+            known = before.rewrites[number]
+            is_same = known[0] is message and before.recipient == recipient
+            if is_same and self._in_place(message):
+                recorder.replay(known[2], True)
+                self.rewrites.append(known)
+                return known[1]
+        log: list[Any] = []
+        recorder.log = log
+        new = rewrite(message)
+        recorder.log = None
+        self.rewrites.append((message, new, log))
+        return new
 
     def write(self, messages: tuple[Message, ...], turns: list[Any], writer: MessageWriter) -> None:
         """Writes the new messages, after the turns of those that were written before."""
@@ -162,8 +217,9 @@ class WrittenTurns:
             return 0
         mark = before.marks[start]
         self.marks, self.log = before.marks[:start], before.log[: mark.logged]
-        for report, args, named in self.log:
-            report(recorder, *args, **named)
+        if self.log:
+            originals = map(recorder.original, self.messages[:start])
+            recorder.replay(self.log, all(map(self._in_place, originals)))
         turns.extend(before.turns[: mark.turns])
         for number, (turn, _) in before._spliced.items():
             if number < mark.turns:

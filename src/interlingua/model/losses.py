@@ -30,6 +30,18 @@ NOTES = frozenset({"foreign_model", "model_missing"})
 """Codes of notes whose severity is not `info`."""
 
 
+def _is_heard() -> bool:
+    """Whether any handler gets what is logged here: making a record takes longer than all the rest
+    of a loss."""
+    at: logging.Logger | None = logger
+    while at is not None:
+        for handler in at.handlers:
+            if type(handler) is not logging.NullHandler:
+                return True
+        at = at.parent if at.propagate else None
+    return False
+
+
 @contextmanager
 def planning() -> Iterator[None]:
     """Losses inside are not logged: conversions are only tried out."""
@@ -188,7 +200,7 @@ class Report(msgspec.Struct, eq=False):
         planning = _planning.get()
         if isinstance(planning, list):
             planning.append(extra)
-        elif not planning:
+        elif not planning and _is_heard():
             logger.warning("block_dropped", extra=extra)
 
     def extend(self, other: Report) -> None:

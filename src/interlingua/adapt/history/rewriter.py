@@ -277,6 +277,7 @@ class HistoryRewriter:
         rewritten: list[Message] = []
         left_out: dict[str, Severity] = {}
         changed, leading = False, True
+        memory, recipient = self.recorder.memory, (self.recipient, self.profile)
         has_odd_texts = not self.at_home and flags & _TEXTS
         for message in messages:
             role = message.role
@@ -284,8 +285,10 @@ class HistoryRewriter:
             if role is _ASSISTANT:
                 if flags & UNFINISHED and self.is_left_out(message, left_out):
                     new = None
-                else:
+                elif memory is None:
                     new = self.assistant(message)
+                else:
+                    new = memory.rewritten(message, self.assistant, recipient)
             elif role is _TOOL:
                 if left_out and self.goes_with_its_call(message, left_out):
                     new = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -89,6 +89,10 @@ class WriteMemory(Protocol):
         self, messages: tuple[Message, ...], turns: list[Any], writer: MessageWriter
     ) -> None: ...
 
+    def rewritten(
+        self, message: Message, rewrite: Callable[[Message], Message], recipient: Any
+    ) -> Message: ...
+
 
 class MessageWriter(Protocol):
     """Appends the written form of a message to a list; `role` is the only other state."""
@@ -157,15 +161,20 @@ class LossRecorder(msgspec.Struct, eq=False):
         """The path to report for a value, and its message. If the same object is in several places,
         each further report names the next one."""
         value = self.original(value)
-        reported = self._reported
-        if reported is None:
-            reported = self._reported = {}
-        times = reported[id(value), field] = reported.get((id(value), field), -1) + 1
+        times = self._count(value, field)
         unindexed = self._paths is None and self._block_paths is None
         if unindexed and not times and (first := self._first_path(value)):
             return first
         paths = self._index_for(type(value)).get(id(value))
         return paths[min(times, len(paths) - 1)] if paths else ("$", None)
+
+    def _count(self, value: Any, field: str | None) -> int:
+        """How many times a field of this object was reported before."""
+        reported = self._reported
+        if reported is None:
+            reported = self._reported = {}
+        times = reported[id(value), field] = reported.get((id(value), field), -1) + 1
+        return times
 
     def _first_path(self, value: Any) -> tuple[str, Message | None] | None:
         """The path of one of a few values, found without an index of all."""
