@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from decimal import Decimal
 
+from interlingua.gateway.shared.principal import DOLLAR, budget_limit
 from interlingua.store.base import Store
-from tests.cli.running import ok, run
+from interlingua.store.cap_rules import Reserve, Settle, day_of
+from tests.cli.running import ok, run, told
 
 
 def test_budgets_are_added_listed_and_removed(store: Store) -> None:
@@ -25,6 +28,24 @@ def test_budgets_are_added_listed_and_removed(store: Store) -> None:
     assert "each end user *" in shown
     ok("budgets", "remove", one)
     assert [row.id for row in store.budgets()] == [other]
+
+
+def test_a_budget_for_each_value_shows_the_highest_and_all_together(store: Store) -> None:
+    ok("budgets", "add", "--end-user", "*", "--daily", "1")
+    (row,) = store.budgets()
+    assert "$0.00 of $1.00" in ok("budgets", "list")
+    today = day_of(datetime.now(UTC))
+    for user, cost in {"ann": DOLLAR // 2, "bob": DOLLAR // 4}.items():
+        limit = budget_limit(row, user)
+        assert limit is not None
+        store.settle_and_reserve("here", [Reserve(user, "gk", 0, today, (limit,), DOLLAR)])
+        store.settle_and_reserve("here", (), [Settle(user, cost, 10, (limit,))])
+    shown = ok("budgets", "list")
+    assert "each end user * (2)" in shown
+    assert "up to $0.50 of $1.00" in shown
+    (listed,) = told("budgets", "list")
+    assert (listed["day_usd"], listed["day_highest_usd"]) == ("0.75", "0.5")
+    assert listed["day_values"] == 2
 
 
 def test_a_budget_says_what_it_is_for_and_how_much(store: Store) -> None:

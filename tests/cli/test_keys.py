@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from interlingua.gateway.keys.keys import hash_of
+from interlingua.gateway.shared.principal import DOLLAR
 from interlingua.store.base import Store
+from interlingua.store.cap_rules import Limit, Reserve, Settle, day_of
 from tests.cli.running import ok, run, told
 
 
@@ -96,7 +98,25 @@ def test_no_list_has_the_whole_hash(store: Store) -> None:
     assert row["secret_hash"] == key.secret_hash[:8]
     assert row["id"] == key.id
     assert row["status"] == "active"
-    assert (row["day_usd"], row["month_usd"]) == ("0", "0")
+    assert (row["day_usd"], row["month_usd"]) == (None, None), "nothing is counted without a cap"
+    ok("keys", "change", "k", "--daily", "1")
+    (row,) = told("keys", "list")
+    assert (row["day_usd"], row["day_unpriced"]) == ("0", 0)
+
+
+def test_a_cost_that_is_not_known_does_not_look_like_none(store: Store) -> None:
+    ok("keys", "issue", "k", "--daily", "5", "--allow-unpriced")
+    (key,) = store.keys()
+    today = day_of(datetime.now(UTC))
+    limits = (Limit("key", key.id, 5 * DOLLAR, None),)
+    for number, cost in enumerate((0, DOLLAR)):
+        id = f"req_{number}"
+        reserve = Reserve(id, key.id, 0, today, limits, DOLLAR)
+        store.settle_and_reserve("here", [reserve])
+        store.settle_and_reserve("here", (), [Settle(id, cost, 10, limits, unpriced=1)])
+        (row,) = told("keys", "list")
+        assert (row["day_usd"], row["month_unpriced"]) == ((None, 1), ("1", 2))[number]
+        assert ("? of $5.00", "$1.00 + ? of $5.00")[number] in ok("keys", "list")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +12,6 @@ from interlingua.cli.keys import (
     AMOUNT,
     ID,
     NONE,
-    NOTHING,
     SPENDING,
     find_owner,
     owner_names,
@@ -78,12 +78,10 @@ def add(as_json: bool, address: str | None, **options: Any) -> None:
 def list_(as_json: bool, address: str | None) -> None:
     with opened(address) as store:
         rows: list[BudgetRow] = list(pages(store.budgets))
-        spent = spent_by(store, [row.id for row in rows])
+        spent = spent_by(store, rows)
         names = {k: v for what in OWNERS for k, v in owner_names(store, what).items()}
     if as_json:
-        put_json(
-            [{**msgspec.to_builtins(row), **spent.get(row.id, NOTHING).as_dict()} for row in rows]
-        )
+        put_json([{**msgspec.to_builtins(row), **spent[row.id].json} for row in rows])
         return
     if not rows:
         click.echo("There are no budgets yet.", err=True)
@@ -96,15 +94,22 @@ def list_(as_json: bool, address: str | None) -> None:
     ]
     names[None] = "all keys"
     cells = [
-        [row.id, _title(row), names.get(row.owner_id, ""), *spent.get(row.id, NOTHING).cells(row)]
+        [
+            row.id,
+            _title(row, spent[row.id].json),
+            names.get(row.owner_id, ""),
+            *spent[row.id].cells(),
+        ]
         for row in rows
     ]
     show_table(columns, cells)
 
 
-def _title(row: BudgetRow) -> str:
+def _title(row: BudgetRow, spending: Mapping[str, Any] = {}) -> str:
+    """What it is for, and how many values it has had in this month."""
     each = "each " if row.value.endswith("*") else ""
-    return f"{each}{row.kind.replace('_', ' ')} {row.value}"
+    values = f" ({count})" if (count := spending.get("month_values")) else ""
+    return f"{each}{row.kind.replace('_', ' ')} {row.value}{values}"
 
 
 @command.command("remove", help="Remove budgets. Takes ids, or the starts of them.")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
@@ -23,7 +23,16 @@ from interlingua.cli.options import (
     store_option,
 )
 from interlingua.cli.stores import NAMED, opened
-from interlingua.cli.terminal import Column, cell, dollars, minute, put_json, say, show_table
+from interlingua.cli.terminal import (
+    Column,
+    cell,
+    dollars,
+    minute,
+    put_json,
+    say,
+    show_table,
+    spent,
+)
 from interlingua.gateway.settings import REDACTIONS
 from interlingua.store.errors import NotFoundError, StoreError
 
@@ -92,30 +101,33 @@ class _Span(_Type):
 AMOUNT, COUNT, SPAN = _Amount(), _Count(), _Span()
 
 
-def amount(spent: Decimal, cap: Decimal | None) -> str:
-    """The amount spent, and its cap."""
-    if cap is None:
-        return dollars(spent) if spent else ""
-    return f"{dollars(spent)} of {dollars(cap)}"
+_CAPS = {"day": "daily_cap_usd", "week": "weekly_cap_usd", "month": "monthly_cap_usd"}
 
 
-class Spending(NamedTuple):
-    """Dollars that an owner has spent or reserved."""
+class Spending:
+    """The dollars that an owner has spent or reserved in each window, as JSON: null where nothing
+    is counted, or no part of it is known."""
 
-    day: Decimal = Decimal(0)
-    week: Decimal = Decimal(0)
-    month: Decimal = Decimal(0)
+    def __init__(self, row: Any, found: dict[str, Any]) -> None:
+        self._caps = {span: getattr(row, name) for span, name in _CAPS.items()}
+        nothing = None if set(self._caps.values()) == {None} else "0"
+        usual = {f"{span}_usd": nothing for span in _CAPS}
+        self.json: dict[str, Any] = usual | {f"{span}_unpriced": 0 for span in _CAPS} | found
 
-    def as_dict(self) -> dict[str, Decimal]:
-        return {f"{name}_usd": value for name, value in self._asdict().items()}
+    def cells(self) -> list[str]:
+        """Each window with its cap, as a list shows it. Of a budget for each value: the highest."""
+        return [self._cell(span, cap) for span, cap in self._caps.items()]
 
-    def cells(self, row: Any) -> list[str]:
-        """Each window with its cap, as a list shows it."""
-        caps = row.daily_cap_usd, row.weekly_cap_usd, row.monthly_cap_usd
-        return [amount(spent, cap) for spent, cap in zip(self, caps, strict=True)]
+    def _cell(self, span: str, cap: Decimal | None) -> str:
+        known, lacks = self.json[f"{span}_usd"], self.json[f"{span}_unpriced"]
+        if cap is None and not lacks and not Decimal(known or 0):
+            return ""
+        highest = self.json.get(f"{span}_highest_usd")
+        known = highest or known
+        text = spent(None if known is None else Decimal(known), lacks)
+        return f"{'up to ' if highest else ''}{text}{f' of {dollars(cap)}' if cap else ''}"
 
 
-NOTHING = Spending()
 Spent = dict[str, Spending]
 SPENDING = (
     Column("today", right=True),
@@ -156,15 +168,15 @@ def find_owner(store: Store, what: str, text: str) -> Any:
     return fitting[0]
 
 
-def spent_by(store: Store, owners: Sequence[str]) -> Spent:
-    from interlingua.gateway.shared.principal import usd
-    from interlingua.store.cap_rules import span_of
+def spent_by(store: Store, rows: Sequence[Any]) -> Spent:
+    """The spending of keys, users, teams or budgets, by id."""
+    from interlingua.gateway.shared.principal import spending
 
-    found: Spent = {}
-    for row in store.spent(owners, datetime.now(UTC).date().isoformat()):
-        amount = {span_of(row.period): usd(row.spent + row.reserved)}
-        found[row.owner_id] = found.get(row.owner_id, NOTHING)._replace(**amount)
-    return found
+    owners = {row.id: getattr(row, "account_id", None) or row.id for row in rows}
+    found: dict[str, dict[str, Any]] = {owner: {} for owner in owners.values()}
+    for each in store.spent([*found], datetime.now(UTC).date().isoformat()):
+        found[each.owner_id] |= spending(each)
+    return {row.id: Spending(row, found[owners[row.id]]) for row in rows}
 
 
 def noted(store: Store, name: str, payload: Payload) -> None:
@@ -222,7 +234,7 @@ def _additions(group: click.Group, what: str, email: bool) -> None:
     def list_(as_json: bool, address: str | None) -> None:
         with opened(address) as store:
             rows = list(pages(store.users if email else store.teams))
-            spent = spent_by(store, [row.id for row in rows])
+            spent = spent_by(store, rows)
         _show(f"{what}s", rows, spent, as_json)
 
 
@@ -262,8 +274,7 @@ def _caps(function: F) -> F:
 def _show(what: str, rows: list[Any], spent: Spent, as_json: bool) -> None:
     if as_json:
         plain = [{**msgspec.to_builtins(row), "status": row.status} for row in rows]
-        spending = [spent.get(row.id, NOTHING).as_dict() for row in rows]
-        put_json([{**row, **more} for row, more in zip(plain, spending, strict=True)])
+        put_json([{**each, **spent[row.id].json} for each, row in zip(plain, rows, strict=True)])
         return
     if not rows:
         click.echo(f"There are no {what} yet.", err=True)
@@ -274,9 +285,7 @@ def _show(what: str, rows: list[Any], spent: Spent, as_json: bool) -> None:
         Column("status", "green"),
         *SPENDING,
     ]
-    cells = [
-        [row.id, row.name or "", row.status, *spent.get(row.id, NOTHING).cells(row)] for row in rows
-    ]
+    cells = [[row.id, row.name or "", row.status, *spent[row.id].cells()] for row in rows]
     show_table(columns, cells)
 
 
@@ -499,7 +508,7 @@ def _public(key: KeyRow) -> dict[str, Any]:
 def list_(as_json: bool, address: str | None) -> None:
     with opened(address) as store:
         keys: list[KeyRow] = list(pages(store.keys))
-        spent = spent_by(store, [key.account_id or key.id for key in keys])
+        spent = spent_by(store, keys)
         owners = {**owner_names(store, "user"), **owner_names(store, "team")}
     if as_json:
         put_json(
@@ -508,7 +517,7 @@ def list_(as_json: bool, address: str | None) -> None:
                     **_public(key),
                     "user_name": owners.get(key.user_id),
                     "team_name": owners.get(key.team_id),
-                    **spent.get(key.account_id or key.id, NOTHING).as_dict(),
+                    **spent[key.id].json,
                 }
                 for key in keys
             ]
@@ -539,7 +548,7 @@ def _row(key: KeyRow, spent: Spent, owners: dict[str | None, str]) -> list[str]:
         key.id,
         key.name,
         state_of(key),
-        *spent.get(key.account_id or key.id, NOTHING).cells(key),
+        *spent[key.id].cells(),
         ", ".join([owners.get(id, id) for id in (key.user_id, key.team_id) if id is not None]),
         minute(key.created_at),
     ]

@@ -78,6 +78,8 @@ class Settle(NamedTuple):
     not_for: tuple[str, ...] = ()
     """Owners for whom it was set aside and does not count: budgets of models that did not
     answer."""
+    unpriced: int = 0
+    """Requests whose cost is not known, or only in part."""
 
 
 class Counted(NamedTuple):
@@ -126,20 +128,37 @@ class SpendRow(NamedTuple):
     period: str
     spent: int
     reserved: int
+    unpriced: int = 0
+    """Requests whose cost is not known, or only in part."""
+    highest: int = 0
+    """Of a budget for each value: what one of them has spent or reserved at most."""
+    values: int = 0
+    """The number of these values; 0 for other owners."""
+
+    def plus(self, spent: int, reserved: int, unpriced: int, is_value: bool) -> SpendRow:
+        """With these amounts added, those of a value if `is_value`."""
+        return self._replace(
+            spent=self.spent + spent,
+            reserved=self.reserved + reserved,
+            unpriced=self.unpriced + unpriced,
+            highest=max(self.highest, spent + reserved) if is_value else 0,
+            values=self.values + is_value,
+        )
 
 
 class Money:
     """One row of `spend`, while it is worked on."""
 
-    __slots__ = ("alerted", "changed", "reserved", "spent")
+    __slots__ = ("alerted", "changed", "reserved", "spent", "unpriced")
 
-    def __init__(self, spent: int, reserved: int, alerted: int) -> None:
+    def __init__(self, spent: int, reserved: int, alerted: int, unpriced: int = 0) -> None:
         self.spent, self.reserved, self.alerted = spent, reserved, alerted
-        self.changed = False
+        self.unpriced, self.changed = unpriced, False
 
-    def move(self, spent: int, reserved: int) -> None:
+    def move(self, spent: int, reserved: int, unpriced: int = 0) -> None:
         self.spent += spent
         self.reserved += reserved
+        self.unpriced += unpriced
         if self.spent > MOST or self.reserved > MOST:
             self.spent, self.reserved = min(self.spent, MOST), min(self.reserved, MOST)
         self.changed = True
@@ -189,12 +208,12 @@ class Books:
         """Ends an entry with its cost, or with None if the cost will never be known."""
         _, account, owners, day, minute, status, reserved, tokens = entry
         held = reserved if status == "open" else 0
-        cost = 0 if settle is None else settle.cost
+        cost, unpriced = (0, 0) if settle is None else (settle.cost, settle.unpriced)
         for money in self._held_by(owners, day):
-            money.move(cost, -held)
+            money.move(cost, -held, unpriced)
         if settle is not None and settle.not_for:
             for money in self._held_by(" ".join(settle.not_for), day):
-                money.move(-cost, 0)
+                money.move(-cost, 0, -unpriced)
         rate = self.rates.get(account)
         if rate is not None and status == "open":
             rate.open -= 1

@@ -9,7 +9,7 @@ older version refuse the result.
 
 from __future__ import annotations
 
-VERSION = 24
+VERSION = 25
 """The version of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -540,6 +540,9 @@ _REQUEST_COSTS = (
 )
 """Costs of requests, by day: `request_costs.py`."""
 
+_UNPRICED = ("ALTER TABLE spend ADD COLUMN unpriced {big} NOT NULL DEFAULT 0",)
+"""The number of requests whose cost is not known, or only in part."""
+
 _STEPS = {
     1: (*_SEARCH_ANEW, *_REFERENCE),
     2: (*_MORE_OF_KEYS, *_QUOTAS, *_REMEMBERED),
@@ -564,6 +567,7 @@ _STEPS = {
     21: _REQUEST_COSTS,
     22: _REDACTION,
     23: _WIDER_INDEXES,
+    24: _UNPRICED,
 }
 _WORDS = {
     "sqlite": {

@@ -39,6 +39,7 @@ _SQLITE = {
     "end": "))",
     "skip": "",
     "hurry": "SELECT 1",
+    "colon": "instr",
     "add_entries": (
         "INSERT INTO ledger (id, holder, account_id, owners, day, minute, status, reserved, cost,"
         " tokens, created_at) SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3,"
@@ -50,8 +51,8 @@ _SQLITE = {
         " settled_at = value ->> 3 FROM json_each(?) WHERE ledger.id = value ->> 4"
     ),
     "set_spend": (
-        "UPDATE spend SET spent = value ->> 0, reserved = value ->> 1, alerted = value ->> 2"
-        " FROM json_each(?) WHERE spend.id = value ->> 3"
+        "UPDATE spend SET spent = value ->> 0, reserved = value ->> 1, alerted = value ->> 2,"
+        " unpriced = value ->> 3 FROM json_each(?) WHERE spend.id = value ->> 4"
     ),
 }
 _POSTGRES = {
@@ -60,6 +61,7 @@ _POSTGRES = {
     "end": "",
     "skip": " FOR UPDATE OF l SKIP LOCKED",
     "hurry": "SET LOCAL synchronous_commit TO off",
+    "colon": "strpos",
     "add_entries": (
         "INSERT INTO ledger (id, holder, account_id, owners, day, minute, status, reserved, cost,"
         " tokens, created_at) SELECT id, holder, account_id, owners, day, minute, 'open', reserved,"
@@ -73,9 +75,9 @@ _POSTGRES = {
         " AS n (status, cost, tokens, at, id) WHERE ledger.id = n.id"
     ),
     "set_spend": (
-        "UPDATE spend SET spent = n.spent, reserved = n.reserved, alerted = n.alerted"
-        " FROM unnest(?::bigint[], ?::bigint[], ?::integer[], ?::text[])"
-        " AS n (spent, reserved, alerted, id) WHERE spend.id = n.id"
+        "UPDATE spend SET spent = n.spent, reserved = n.reserved, alerted = n.alerted,"
+        " unpriced = n.unpriced FROM unnest(?::bigint[], ?::bigint[], ?::integer[], ?::bigint[],"
+        " ?::text[]) AS n (spent, reserved, alerted, unpriced, id) WHERE spend.id = n.id"
     ),
 }
 
@@ -103,14 +105,18 @@ class GatewayStatements(NamedTuple):
         " WHERE h.id = l.holder AND h.seen_at > {clock} - ?) ORDER BY l.id LIMIT 1000{skip}"
     )
     forget_entries: str = "DELETE FROM ledger WHERE created_at < ? AND status <> 'open'"
-    spend: str = "SELECT {rows}id, spent, reserved, alerted{end} FROM spend WHERE id {any}{lock}"
+    spend: str = (
+        "SELECT {rows}id, spent, reserved, alerted, unpriced{end} FROM spend WHERE id {any}{lock}"
+    )
     add_spend: str = (
         "INSERT INTO spend (id, owner_id, period, spent, reserved, alerted)"
         " VALUES (?, ?, ?, 0, 0, 0) ON CONFLICT (id) DO NOTHING"
     )
     set_spend: str = "{set_spend}"
     spend_of: str = (
-        "SELECT owner_id, period, spent, reserved FROM spend WHERE owner_id {any} AND period {any}"
+        "SELECT owner, period, spent, reserved, unpriced, owner <> owner_id FROM (SELECT"
+        " substr(owner_id, 1, {colon}(owner_id || ':', ':') - 1) AS owner, spend.* FROM spend"
+        " WHERE period {any}) AS spent WHERE owner {any}"
     )
     rates: str = "SELECT id, minute, requests, tokens FROM rates WHERE id {any}{lock}"
     add_rate: str = (
@@ -322,7 +328,7 @@ class Quotas(Work):
 
     def _write_books(self, books: Books) -> Op[None]:
         money = [
-            (each.spent, each.reserved, each.alerted, id)
+            (each.spent, each.reserved, each.alerted, each.unpriced, id)
             for id, each in books.money.items()
             if each.changed
         ]
@@ -359,10 +365,14 @@ class Quotas(Work):
 
     def spent(self, owners: Sequence[str], day: str) -> Op[list[SpendRow]]:
         """The spent and reserved money of each owner on this day (`2026-11-16`), in its week and in
-        its month."""
+        its month; for a budget of each value, the sum of all values."""
         of = self._list(periods(day_of(date.fromisoformat(day))))
-        rows = yield Step(self._gateway.spend_of, (self._list(owners), of))
-        return [SpendRow(*row) for row in rows]
+        found: dict[tuple[str, str], SpendRow] = {}
+        rows = yield Step(self._gateway.spend_of, (of, self._list(owners)))
+        for owner, period, *amounts in rows:
+            row = found.get((owner, period)) or SpendRow(owner, period, 0, 0)
+            found[owner, period] = row.plus(*amounts)
+        return [*found.values()]
 
 
 def _settled(

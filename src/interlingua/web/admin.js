@@ -341,7 +341,11 @@ function capsOf(row) {
   const spans = { day: "daily", week: "weekly", month: "monthly" };
   return Object.entries(spans)
     .filter(([, name]) => row[`${name}_cap_usd`] != null)
-    .map(([window, name]) => ({ window, scope: "key", limit_usd: row[`${name}_cap_usd`], spent_usd: row.spent?.[`${window}_usd`] ?? "0" }));
+    .map(([window, name]) => {
+      const spent = (/** @type {string} */ field) => row.spent?.[`${window}_${field}`];
+      const cost = spent("highest_usd") ?? spent("usd") ?? "0";
+      return { window, scope: "key", limit_usd: row[`${name}_cap_usd`], spent_usd: cost, unpriced: spent("unpriced"), values: spent("values") };
+    });
 }
 
 /** @param {string} label  @param {string[]} columns  @param {any[][]} rows */

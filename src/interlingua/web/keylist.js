@@ -1,7 +1,7 @@
 // Keys and their caps, to look at.
 
 import { folded, h } from "./dom.js";
-import { count, money, when } from "./format.js";
+import { count, money, spent, when } from "./format.js";
 import { address } from "./route.js";
 
 /** @param {any[]} keys  @param {boolean} admin whether they can be changed from here */
@@ -24,9 +24,10 @@ export function keyList(keys, admin) {
 /** What was spent of each cap; null where there is none. @param {any[]} all */
 export function caps(all) {
   if (!all.length) return null;
-  return all.map(({ scope, window, limit_usd: limit, spent_usd: spent }) => {
-    const words = `${money(spent)} of ${money(limit).replace(/\.00$/, "")} a ${window}${scope === "key" ? "" : ` (${scope})`}`;
-    const [value, max] = [Number(spent), Number(limit)];
+  return all.map(({ scope, window, limit_usd: limit, spent_usd: cost, unpriced, values }) => {
+    const amount = `${values ? "up to " : ""}${spent({ cost_usd: cost, unpriced })}`;
+    const words = `${amount} of ${money(limit).replace(/\.00$/, "")} a ${window}${scope === "key" ? "" : ` (${scope})`}${values ? `, ${values} so far` : ""}`;
+    const [value, max] = [Number(cost), Number(limit)];
     return h("div", { class: "cap" }, h("span", {}, words), h("meter", { min: 0, max: Math.max(max, 1e-9), high: 0.9 * max, value, "aria-label": words }));
   });
 }

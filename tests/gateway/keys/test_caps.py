@@ -35,7 +35,7 @@ from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.keys.tariffs import Tariffs
 from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.shared.fronts import error_body, fronts
-from interlingua.gateway.shared.principal import DOLLAR, picodollars, principal_of, usd
+from interlingua.gateway.shared.principal import DOLLAR, picodollars, principal_of, spending, usd
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Refusal
 from interlingua.model.exchange import ErrorKind
@@ -114,6 +114,12 @@ class Bench:
         rows = await self.store.spent([self.who.account_id], self.now.date().isoformat())
         day = [row for row in rows if len(row.period) == 10]
         return (usd(day[0].spent), usd(day[0].reserved)) if day else (Decimal(0), Decimal(0))
+
+    async def unpriced(self) -> int:
+        """Requests of this day whose cost lacks a part."""
+        day = self.now.date().isoformat()
+        rows = await self.store.spent([self.who.account_id], day)
+        return sum([row.unpriced for row in rows if row.period == day])
 
 
 def on(address: str, work: Callable[[Bench], Any], **terms: Any) -> None:
@@ -443,6 +449,10 @@ def test_a_model_without_a_price_does_not_lift_the_cap_of_others_in_its_route(
         exchange.outcome.usage = Usage(input_tokens=5, output_tokens=10)
         await bench.caps.settle(exchange)
         assert await bench.spent() == (0, 0), "it counts as nothing"
+        day = NOON.date().isoformat()
+        rows = await bench.store.spent([bench.who.account_id], day)
+        (row,) = [row for row in rows if row.period == day]
+        assert spending(row) == {"day_usd": None, "day_unpriced": 1}, "and does not look like it"
 
     on(address, work, daily_cap_usd=Decimal(1))
 
@@ -476,8 +486,10 @@ def test_what_has_no_price_counts_as_what_was_set_aside(address: str) -> None:
         await ended(bench, service_tier="priority")
         assert await bench.spent() == (Decimal("0.020132"), 0)
         bench.who = dataclasses.replace(bench.who, allow_unpriced=True)
+        assert await bench.unpriced() == 0
         await ended(bench, tool_uses={"code_execution": 1})
         assert await bench.spent() == (Decimal("0.020232"), 0)
+        assert await bench.unpriced() == 1
 
     on(address, work, daily_cap_usd=Decimal(1))
 
@@ -666,6 +678,22 @@ def test_a_block_of_a_process_that_slept_has_nothing_left(address: str) -> None:
     on(address, work, daily_cap_usd=Decimal(1000))
 
 
+def test_a_block_counts_requests_that_lack_a_price(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        bench.who = dataclasses.replace(bench.who, allow_unpriced=True)
+        await warm(bench)
+        for _ in range(2):
+            exchange = await bench.begun()
+            assert exchange.outcome.reservation.block is not None
+            exchange.outcome.status = 200
+            exchange.outcome.usage = Usage(0, 100, tool_uses={"code_execution": 1})
+            await bench.caps.settle(exchange)
+        await bench.caps.close()
+        assert await bench.unpriced() == 2
+
+    on(address, work, daily_cap_usd=Decimal(1000))
+
+
 def test_a_block_loses_nothing_while_the_store_is_away(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -786,8 +814,9 @@ class Law(RuleBasedStateMachine):
 
     @invariant()
     def the_caps_hold(self) -> None:
-        for owner, period, spent, reserved in self.rows():
+        for owner, period, spent, reserved, unpriced, *_ in self.rows():
             assert spent >= 0
+            assert unpriced <= len(self.asked)
             assert reserved >= 0
             cap = 130 if owner == self.user else 100 if len(period) == 10 else 150
             if not (owner == self.user and len(period) == 10):
@@ -798,7 +827,7 @@ class Law(RuleBasedStateMachine):
         sql = "SELECT day, status, reserved, cost FROM ledger WHERE account_id = ?"
         entries = ask(self.store, sql, (self.key,))
         assert len(entries) == len(self.asked)
-        for _, period, spent, reserved in self.rows():
+        for _, period, spent, reserved, *_ in self.rows():
             own = [entry for entry in entries if entry[0].startswith(period)]
             assert spent == sum(cost for _, _, _, cost in own)
             assert reserved == sum(each[2] for each in own if each[1] == "open")

@@ -21,7 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.client.targets import Target
-from interlingua.costs.cost import is_usual, unpriced_parts
+from interlingua.costs.cost import unpriced_parts
 from interlingua.costs.table import PriceTable
 from interlingua.events.payloads import QuotaAlert, QuotaExceeded
 from interlingua.gateway.keys.keys import Emit
@@ -272,8 +272,9 @@ class Block:
         self._row = ""
         self._claim = self._advance = 0
         """The block's size, and the part of it that counts as spent."""
-        self._held = self._unwritten = 0
-        """The worst cases of its running requests, and the costs of the finished ones."""
+        self._held = self._unwritten = self._unpriced = 0
+        """The worst cases of its running requests, the costs of the finished ones, and how many of
+        these costs lack a part."""
         self._peak, self._missed = 0, 2 * BUSY * like.amount
         """The most that was held since the last settlement, and the shortfall."""
         self._used, self._until, self._barred = self._loop.time(), 0.0, 0.0
@@ -298,10 +299,11 @@ class Block:
             self._peak = held
         return True
 
-    def settle(self, amount: int, cost: int) -> asyncio.Future[None] | None:
+    def settle(self, amount: int, cost: int, unpriced: int = 0) -> asyncio.Future[None] | None:
         """A request is over. Its cost is charged, or is when the future is done."""
         self._held -= amount
         self._unwritten += cost
+        self._unpriced += unpriced
         if self._unwritten * 4 > self._advance * 3:
             self._wake()
         return self._written() if cost and self._unwritten > self._advance else None
@@ -374,8 +376,10 @@ class Block:
         """Ends the row in the ledger with a cost, and begins another one; returns its id and its
         money. If the store is unreachable, it is tried again: repeating the same changes
         nothing."""
-        like = self._like
-        settles = [Settle(self._row, cost, 0, like.limits)] if self._row else []
+        like, settles = self._like, []
+        if self._row:
+            settles = [Settle(self._row, cost, 0, like.limits, unpriced=self._unpriced)]
+            self._unpriced = 0
         row = f"blk_{_IDS.new()}" if amount or more else ""
         new = replace(like, id=row, amount=amount, tokens=0, block=more)
         reserves = [new] if row else []
@@ -587,7 +591,7 @@ class Caps:
             who.tokens_per_minute,
             who.concurrent,
         )
-        block = None if by_model else self._block(who, reserve)
+        block = None if by_model or worst.unpriced else self._block(who, reserve)
         which = (reserve, worst, targets, bool(most.unbounded), (), shortened, by_model, block)
         return Reservation(*which)
 
@@ -700,33 +704,34 @@ class Caps:
         if not isinstance(reservation, Reservation):
             return None
         exchange.outcome.reservation = None
-        cost, tokens = self._spent(exchange, reservation)
+        cost, tokens, unpriced = self._spent(exchange, reservation)
         if reservation.block is not None:
-            return reservation.block.settle(reservation.reserved.amount, cost)
+            return reservation.block.settle(reservation.reserved.amount, cost, unpriced)
         not_for: tuple[str, ...] = ()
         if reservation.by_model and exchange.decision.target is not None:
             answered = exchange.decision.target.model
             not_for = tuple([id for model, id in reservation.by_model if model != answered])
         reserved = reservation.reserved
-        return Settle(reserved.id, cost, tokens, reserved.limits, not_for)
+        return Settle(reserved.id, cost, tokens, reserved.limits, not_for, unpriced)
 
-    def _spent(self, exchange: Exchange, reservation: Reservation) -> tuple[int, int]:
-        """Picodollars and tokens. A request that failed before any output costs nothing. If it
-        broke off or reports no usage, the prompt is charged, and the part of the answer that
-        arrived or can have been generated in that time. For an impossible count, the reservation is
-        charged instead."""
+    def _spent(self, exchange: Exchange, reservation: Reservation) -> tuple[int, int, int]:
+        """Picodollars, tokens, and 1 if the cost lacks a part without a price. A request that
+        failed before any output costs nothing. If it broke off or reports no usage, the prompt is
+        charged, and the part of the answer that arrived or can have been generated in that time.
+        For an impossible count, the reservation is charged instead."""
         arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
         usage, model = outcome.usage, decision.target.model if decision.target else ""
         amount = reservation.amount_of(model)
         is_begun = outcome.status in (200, 499) or usage is not None
+        unpriced = int(model in reservation.worst.unpriced)
         if outcome.error is not None and not is_begun:
-            return 0, 0
+            return 0, 0, 0
         if usage is None and outcome.error is None and reservation.is_unbounded:
-            return amount, reservation.reserved.tokens
+            return amount, reservation.reserved.tokens, unpriced
         loops = UNBOUNDED_LOOPS if reservation.is_unbounded else LOOPS
         if usage is not None and not self.tariffs.credible(model, usage, reservation.worst, loops):
             logger.error("usage_implausible", extra={"request": arrival.id, "model": model})
-            return amount, reservation.reserved.tokens
+            return amount, reservation.reserved.tokens, unpriced
         if usage is None or outcome.error is not None or usage.output_tokens is None:
             usage = self._guessed(usage, exchange, reservation.worst)
             cost = self.tariffs.cost(model, usage, arrival.at, outcome.answered_by)
@@ -737,21 +742,14 @@ class Caps:
                 outcome.cost = cost
         tokens = (usage.prompt_tokens or 0) + (usage.output_tokens or 0)
         if cost is None:
-            return amount, tokens
-        if not is_usual(usage, model) and self._lacks_price(usage, model, exchange):
-            return max(picodollars(cost), amount), tokens
-        return picodollars(cost), tokens
-
-    def _lacks_price(self, usage: Usage, model: str, exchange: Exchange) -> bool:
-        """Whether a part of the cost is not known, of a key that may not use such things."""
-        who = exchange.arrival.principal
-        if isinstance(who, KeyPrincipal) and who.allow_unpriced:
-            return False
+            return amount, tokens, unpriced
         lacks = unpriced_parts(usage, model, self.tariffs.table)
-        if lacks:
-            extra = {"request": exchange.arrival.id, "model": model, "unpriced": [*lacks]}
+        who = arrival.principal
+        if lacks and not (isinstance(who, KeyPrincipal) and who.allow_unpriced):
+            extra = {"request": arrival.id, "model": model, "unpriced": [*lacks]}
             logger.warning("cost_incomplete", extra=extra)
-        return bool(lacks)
+            return max(picodollars(cost), amount), tokens, 0
+        return picodollars(cost), tokens, int(bool(lacks))
 
     def _guessed(self, usage: Usage | None, exchange: Exchange, worst: Worst) -> Usage:
         made = int(exchange.arrival.elapsed_ms() / 1000 * TOKENS_A_SECOND) + 1

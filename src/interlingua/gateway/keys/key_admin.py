@@ -18,13 +18,12 @@ from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.keys import hash_of
 from interlingua.gateway.settings import REDACTIONS
 from interlingua.gateway.shared.fronts import KEY_PREFIX
-from interlingua.gateway.shared.principal import MOST_USD, usd
+from interlingua.gateway.shared.principal import MOST_USD, spending
 from interlingua.gateway.shared.state import ROUTE
 from interlingua.model.ids import Ulids
 from interlingua.profiles.names import model_name
 from interlingua.profiles.resolving import resolve
 from interlingua.store.base import AsyncStore, Store
-from interlingua.store.cap_rules import span_of
 from interlingua.store.errors import ConflictError
 from interlingua.store.reference import (
     Administered,
@@ -414,10 +413,9 @@ def today() -> str:
 async def _keys_json(store: AsyncStore, rows: Sequence[KeyRow]) -> list[dict[str, Any]]:
     caps = {row.id: list(caps_of(row)) for row in rows}
     owners = sorted({cap.owner_id for each in caps.values() for cap in each})
-    spent: dict[tuple[str, str], Decimal] = {
-        (each.owner_id, span_of(each.period)): usd(each.spent + each.reserved)
-        for each in (await store.spent(owners, today()) if owners else [])
-    }
+    spent: dict[str, dict[str, Any]] = {owner: {} for owner in owners}
+    for each in await store.spent(owners, today()) if owners else []:
+        spent[each.owner_id] |= spending(each)
     return [_key_json(row, caps[row.id], spent) for row in rows]
 
 
@@ -446,9 +444,7 @@ def caps_of(row: KeyRow) -> Iterator[Cap]:
                 yield Cap(scope, owner_id, window, limit)
 
 
-def _key_json(
-    row: KeyRow, caps: list[Cap], spent: dict[tuple[str, str], Decimal]
-) -> dict[str, Any]:
+def _key_json(row: KeyRow, caps: list[Cap], spent: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return {
         "id": row.id,
         "name": row.name,
@@ -462,7 +458,8 @@ def _key_json(
                 "scope": cap.scope,
                 "window": cap.window,
                 "limit_usd": f"{cap.limit:f}",
-                "spent_usd": f"{spent.get((cap.owner_id, cap.window), Decimal(0)):f}",
+                "spent_usd": spent[cap.owner_id].get(f"{cap.window}_usd", "0"),
+                "unpriced": spent[cap.owner_id].get(f"{cap.window}_unpriced", 0),
             }
             for cap in caps
         ],

@@ -21,10 +21,9 @@ from interlingua.gateway.keys import key_admin
 from interlingua.gateway.keys.key_admin import Task, Terms
 from interlingua.gateway.shared.bodies import number, read, text_of
 from interlingua.gateway.shared.callers import ApiError, answer
-from interlingua.gateway.shared.principal import KeyPrincipal, usd
+from interlingua.gateway.shared.principal import KeyPrincipal, spending
 from interlingua.gateway.shared.state import ROUTE, Principal
 from interlingua.model.ids import is_ulid
-from interlingua.store.cap_rules import span_of
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
@@ -203,11 +202,10 @@ async def _listing(service: Service, request: Request, kind: str) -> Response:
 
 async def _shown(service: Service, rows: Sequence[Any]) -> list[dict[str, Any]]:
     """Rows as JSON, with the amounts spent and reserved in this day, week and month."""
-    spent: dict[str, dict[str, str]] = {row.id: {} for row in rows}
+    spent: dict[str, dict[str, Any]] = {row.id: {} for row in rows}
     found = await service.store.spent([*spent], key_admin.today()) if rows else []
     for each in found:
-        amount = usd(each.spent + each.reserved)
-        spent[each.owner_id][f"{span_of(each.period)}_usd"] = f"{amount:f}"
+        spent[each.owner_id] |= spending(each)
     return [{**msgspec.structs.asdict(row), "spent": spent[row.id]} for row in rows]
 
 

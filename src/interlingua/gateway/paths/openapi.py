@@ -132,8 +132,10 @@ _SCHEMAS: Json = {
                     "scope window limit_usd spent_usd",
                     {
                         "scope": {"enum": ["key", "user", "team"]},
-                        "window": {"enum": ["day", "month"]},
-                        "limit_usd spent_usd": _TEXT,
+                        "window": {"enum": ["day", "week", "month"]},
+                        "limit_usd": _TEXT,
+                        "spent_usd": _MAYBE,
+                        "unpriced": _NUMBER,
                     },
                 )
             ),

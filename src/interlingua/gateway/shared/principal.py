@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
 
 from interlingua.gateway.shared.refusals import CodedRefusal
 from interlingua.gateway.shared.state import Principal
 from interlingua.model.exchange import ErrorKind
-from interlingua.store.cap_rules import Limit, Scope
+from interlingua.store.cap_rules import Limit, Scope, SpendRow, span_of
 from interlingua.store.reference import BudgetRow, KeyRow, OwnerCaps
 
 DOLLAR = 10**12
@@ -125,6 +126,18 @@ def usd(pico: int) -> Decimal:
     """The exact amount in dollars."""
     amount = _WIDE.divide(Decimal(pico), DOLLAR)
     return amount.quantize(Decimal(1)) if amount == amount.to_integral() else amount.normalize()
+
+
+def spending(row: SpendRow) -> dict[str, Any]:
+    """An owner's spending in one window, as JSON: an amount of which no part is known is null."""
+    amounts, found = {"usd": row.spent + row.reserved}, {"unpriced": row.unpriced}
+    if row.values:
+        amounts["highest_usd"], found["values"] = row.highest, row.values
+    known: dict[str, Any] = {
+        name: None if row.unpriced and not amount else f"{usd(amount):f}"
+        for name, amount in amounts.items()
+    }
+    return {f"{span_of(row.period)}_{name}": value for name, value in (known | found).items()}
 
 
 SPARE = 32
