@@ -57,7 +57,8 @@ class Group:
 
     def totals(self) -> dict[str, Any]:
         named: dict[str, Any] = dict(zip(COUNTS, self.counts, strict=True))
-        named["cost_usd"] = f"{dollars(named.pop('cost')):f}"
+        cost = named.pop("cost")
+        named["cost_usd"] = None if named["unpriced"] and not cost else f"{dollars(cost):f}"
         read = named["input_tokens"] + named["cached_tokens"] + named["written_tokens"]
         named["cache_share"] = round(named["cached_tokens"] / read, 4) if read else None
         named["p50_ms"] = percentile(self.times, 0.5)

@@ -3,7 +3,7 @@
 import { ask, askText, Refused, stream } from "./api.js";
 import { prose, summary } from "./blocks.js";
 import { field, fill, folded, h } from "./dom.js";
-import { count, money, plural, took } from "./format.js";
+import { count, plural, spent, took } from "./format.js";
 import { icon } from "./icons.js";
 import { badge, button, empty, head, iconButton } from "./parts.js";
 import { address, keepTyped, remember, remembered } from "./route.js";
@@ -214,7 +214,7 @@ class Column {
     const tokens = usage ? `${count(usage.prompt_tokens)} in, ${count(usage.completion_tokens)} out` : "unknown";
     const lost = row ? (row.losses ? badge(plural(row.losses, "loss", "losses"), "warn") : badge("none", "good")) : "unknown";
     const facts = {
-      ...(isKnown ? { Tokens: tokens, Cost: money(row?.usage?.cost_usd) || "unknown", "First words": first == null ? "none" : took(first) } : {}),
+      ...(isKnown ? { Tokens: tokens, Cost: row?.usage?.cost_usd == null ? "unknown" : spent(row.usage), "First words": first == null ? "none" : took(first) } : {}),
       "In all": took(whole),
       ...(isKnown ? { Losses: row ? h("a", { href: address("requests", id) }, lost) : lost } : {}),
     };

@@ -108,6 +108,7 @@ def test_what_the_sdks_send_arrives_whole_under_the_providers_names(tmp_path: Pa
         _, stats, _ = await gateway.ask("GET", "/stats", token=token)
         unpriced = {row["name"]: row["unpriced"] for row in stats["models"]}
         assert unpriced["openai:tts-1"] == 1
+        assert {row["name"]: row["cost_usd"] for row in stats["models"]}["openai:tts-1"] is None
         assert sum(unpriced.values()) == len(listed["requests"]) - 1
 
     run(tmp_path, work)

@@ -106,7 +106,7 @@ def test_an_answer_without_usage_has_a_cost_that_is_not_known(tmp_path: Path) ->
             (row,) = listed["requests"]
             assert row["usage"] == {"unpriced": ["uncounted tokens"]}
             _, stats, _ = await gateway.ask("GET", "/stats")
-            assert (stats["week"]["unpriced"], stats["week"]["cost_usd"]) == (1, "0")
+            assert (stats["week"]["unpriced"], stats["week"]["cost_usd"]) == (1, None)
             (found,) = await gateway.service.store.request_costs()
             assert (found.name, found.requests, found.unpriced) == (OPENAI, 1, 1)
 

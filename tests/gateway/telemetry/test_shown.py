@@ -111,13 +111,16 @@ def test_numbers_count_requests_tokens_cost_and_errors(tmp_path: Path) -> None:
             for words in ("hi", "hi again", "fail"):
                 await gateway.ask("POST", "/v1/chat/completions", asked(words))
             await gateway.ask("POST", "/v1/chat/completions", asked("s", stream=True))
+            odd = asked("hi", "anthropic:claude-of-tomorrow")
+            await gateway.ask("POST", "/v1/chat/completions", odd)
             await gateway.stored()
             _, text, headers = await gateway.ask("GET", "/metrics")
             assert headers["content-type"].startswith("text/plain")
-            assert _number(text, "interlingua_requests_total", status="200") == 3
+            assert _number(text, "interlingua_requests_total", status="200") == 4
             assert _number(text, "interlingua_requests_total", status="400") == 1
             assert _number(text, "interlingua_upstream_errors_total", kind="invalid_request") == 1
-            assert _number(text, "interlingua_tokens_total", kind="input") == 300
+            assert _number(text, "interlingua_tokens_total", kind="input") == 400
+            assert _number(text, "interlingua_unpriced_requests_total") == 1
             assert _number(text, "interlingua_cost_usd_total") == pytest.approx(0.0018)
             assert _number(text, "interlingua_first_byte_seconds_count") == 1
             assert _number(text, "interlingua_in_flight") == 1, "the one that asks"

@@ -393,13 +393,15 @@ _STEP = Decimal(1).scaleb(-schema.MONEY.scale)
 
 
 def _sums(messages: Sequence[Message]) -> Row:
-    """Sums of tokens of each kind and of the cost; None if no message has any."""
+    """Sums of tokens of each kind and of the cost; None if no message has any, or the cost of one is
+    not known."""
     used = [m.metadata.usage for m in messages if m.metadata is not NO_METADATA]
     known = [usage for usage in used if usage is not None]
     if not known:
         return _NOTHING
     tokens = [_sum(getattr(usage, name) for usage in known) for name in schema.USAGE]
-    cost = _sum(usage.cost_usd for usage in known)
+    lacks = any(usage.cost_usd is None and usage.is_known for usage in known)
+    cost = None if lacks else _sum(usage.cost_usd for usage in known)
     return (*tokens, None if cost is None else cost.quantize(_STEP, context=_EXACT))
 
 

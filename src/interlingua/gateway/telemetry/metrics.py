@@ -113,6 +113,11 @@ class Metrics:
             "Cost in US dollars where the price is known",
             ("target", "route"),
         )
+        self.unpriced = counter(
+            "interlingua_unpriced_requests",
+            "Requests with tokens that have no price",
+            ("target", "route"),
+        )
         self.losses = counter("interlingua_losses", "Losses in conversions", by)
         self.repairs = counter(
             "interlingua_repairs", "Requests resent without rejected parameters", ("provider",)
@@ -157,6 +162,8 @@ class Metrics:
             series.used(usage)
         if cost is not None:
             series.cost += float(cost)
+        elif usage is not None and usage.is_known:
+            series.unpriced += 1
 
     def _failed(self, outcome: Outcome) -> None:
         """Every try that failed, also where a later one did not; and an answer that broke off."""
@@ -236,7 +243,7 @@ def _of_all_workers() -> bytes:
     return generate_latest(together)
 
 
-_MONEY = re.compile(rb"^(# \w+ )?interlingua_(cost_usd|tokens|team_\w+)[_ {]")
+_MONEY = re.compile(rb"^(# \w+ )?interlingua_(cost_usd|tokens|unpriced|team_\w+)[_ {]")
 
 
 def without_money(text: bytes) -> bytes:
@@ -262,8 +269,7 @@ class _Series:
         team: str,
     ) -> None:
         self.provider = provider
-        self.requests = 0
-        self.losses = 0
+        self.requests = self.losses = self.unpriced = 0
         self.cost = 0.0
         self._tokens = [0] * len(_KINDS)
         self._into = into
@@ -290,14 +296,17 @@ class _Series:
             into.losses.labels(front, self.provider).inc(self.losses)
         if self.cost:
             into.cost.labels(name, route).inc(self.cost)
+        if self.unpriced:
+            into.unpriced.labels(name, route).inc(self.unpriced)
         for kind, count in zip(_KINDS, self._tokens, strict=True):
             if count:
                 into.tokens.labels(name, kind, route).inc(count)
         if self._owner is not None:
             into.team_requests.labels(*self._owner).inc(self.requests)
             into.team_tokens.labels(*self._owner).inc(sum(self._tokens))
-            into.team_cost.labels(*self._owner).inc(self.cost)
-        self.requests = self.losses = 0
+            if self.cost:
+                into.team_cost.labels(*self._owner).inc(self.cost)
+        self.requests = self.losses = self.unpriced = 0
         self.cost, self._tokens = 0.0, [0] * len(_KINDS)
 
 
