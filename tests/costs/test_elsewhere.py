@@ -140,6 +140,19 @@ def test_a_model_without_a_price_is_unpriced() -> None:
     assert costs.spent[SOL].cost_usd is not None
 
 
+def test_a_tool_without_a_price_is_named() -> None:
+    asked = session()
+    first = asked[0].answer
+    usage = Usage(10, 80, tool_uses={"web_search": 2})
+    asked[0] = asked[0]._replace(answer=first.replace(metadata=first.metadata.replace(usage=usage)))
+    costs = replayed(asked, SOL, "deepseek:deepseek-v4-pro")
+    assert [(each.unpriced, [*each.lacks]) for each in costs.spent.values()] == [
+        (0, []),
+        (1, ["web_search"]),
+    ]
+    assert costs.spent["deepseek:deepseek-v4-pro"].cost_usd is not None
+
+
 def test_errors_are_known_for_every_family() -> None:
     models = (SONNET, SOL, "gemini:gemini-3-flash-preview", "acme:large")
     assert [estimate_error(model) for model in models] == [0.051, 0.046, 0.084, 0.1]

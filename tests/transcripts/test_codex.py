@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +13,8 @@ import interlingua as il
 from interlingua.dialects.openai_responses.messages import ItemReader
 from interlingua.model.message import Message
 from interlingua.transcripts.codex.history import quick_answer, quick_result, quick_turn
+from interlingua.transcripts.codex.read import overview_at, read_file
+from interlingua.transcripts.prices import Prices
 
 NOTE = {"internal_chat_message_metadata_passthrough": {"turn_id": "t1"}}
 PROMPT = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]}
@@ -90,3 +95,65 @@ def test_anything_else_is_left_to_the_dialect(item: dict[str, Any]) -> None:
 def test_two_thoughts_in_a_row_are_left_to_the_dialect() -> None:
     assert quick_answer([THOUGHT, THOUGHT]) is None
     assert quick_answer([THOUGHT, SAID, CALL, CALL]) is not None
+
+
+def rollout(path: Path, *payloads: dict[str, Any]) -> Path:
+    """A file of these items and events."""
+    meta = {"id": "019aa51c-142e-7141-9632-4cf3cfe1a13f", "cli_version": "0.166.0", "cwd": "/w"}
+    meta |= {"timestamp": "2026-11-01T10:00:00Z", "model_provider": "openai"}
+    lines: list[tuple[str, dict[str, Any]]] = [("session_meta", meta)]
+    lines.append(("turn_context", {"model": "gpt-5"}))
+    kinds = {
+        "token_count": "event_msg",
+        "web_search_end": "event_msg",
+        "item_completed": "event_msg",
+    }
+    lines += [(kinds.get(each["type"], "response_item"), each) for each in payloads]
+    text = [
+        {"timestamp": f"2026-11-01T10:00:{second:02}Z", "type": type, "payload": payload}
+        for second, (type, payload) in enumerate(lines)
+    ]
+    path.write_text("".join([f"{json.dumps(line)}\n" for line in text]))
+    return path
+
+
+USED = {
+    "type": "token_count",
+    "info": {"last_token_usage": {"input_tokens": 1000, "output_tokens": 100}},
+}
+SEARCH = {"type": "web_search_call", "status": "completed", "action": {"type": "search"}}
+OPEN = {**SEARCH, "action": {"type": "open_page", "url": "https://example.com"}}
+WEB_RUN = {**CALL, "namespace": "web", "call_id": "call_1", "arguments": '{"search_query":[]}'}
+
+
+def test_searches_are_counted_and_priced(tmp_path: Path) -> None:
+    shown = {"type": "web_search_end", "call_id": "ws_1", "action": {"type": "search"}}
+    path = rollout(
+        tmp_path / "rollout-2026-11-01T10-00-00-019aa51c-142e-7141-9632-4cf3cfe1a13f.jsonl",
+        *(PROMPT, shown, {**SEARCH, "id": "ws_1"}, OPEN, SEARCH, SAID, USED),
+        *(TWO, SAID, USED),
+    )
+    transcript = read_file(path)
+    used = [each.metadata.usage for each in transcript.messages if each.metadata.usage]
+    assert [each.tool_uses for each in used] == [{"web_search": 2}, None]
+    assert transcript.usage.tool_uses == {"web_search": 2}
+    overview = overview_at(path, None)
+    assert overview is not None
+    assert [each.usage for each in overview.answers] == used
+    tokens = 2 * (1000 * Decimal("1.25") + 100 * 10) / 1_000_000
+    assert Prices()(overview.answers) == (tokens + 2 * Decimal("0.01"), 0)
+
+
+def test_a_search_by_codex_itself_has_no_known_price(tmp_path: Path) -> None:
+    item = {"type": "WebSearch", "id": "call_1", "action": {"type": "search"}}
+    path = rollout(
+        tmp_path / "rollout-2026-11-01T10-00-00-019aa51c-142e-7141-9632-4cf3cfe1a13f.jsonl",
+        *(PROMPT, WEB_RUN, USED, {"type": "item_completed", "item": item}),
+        {"type": "web_search_end", "call_id": "call_1", "action": {"type": "search"}},
+        *({**RESULT, "call_id": "call_1"}, SAID, USED),
+    )
+    overview = overview_at(path, None)
+    assert overview is not None
+    assert [each.usage.tool_uses for each in overview.answers] == [None, {"web_run": 1}]
+    assert Prices()(overview.answers)[1] == 1
+    assert read_file(path).usage.tool_uses == {"web_run": 1}

@@ -262,6 +262,10 @@ def notes(move: Move) -> Iterator[str]:
             " text alone."
         )
     yield "Assumed: the same answers, word for word; another model may write more or less."
+    for spent in (costs.recorded, *costs.spent.values()):
+        if spent.lacks:
+            model = spent.model or "as recorded"
+            yield f"Not in the cost, for want of a price: {', '.join(spent.lacks)} ({model})."
     unsure = [lane for lane in costs.spent if not costs.is_sure(lane)]
     if unsure:
         yield (
@@ -285,7 +289,8 @@ def show_move(move: Move) -> None:
     spent = sorted(costs.spent.values(), key=lambda each: each.cost_usd or Decimal(0))
     rows = [_row(each, whole, move) for each in spent]
     used = next(iter(costs.models)) if len(costs.models) == 1 else f"{len(costs.models)} models"
-    first = [used or "(no model)", _money(base), "as recorded", "", _share(costs.recorded), ""]
+    used = used or "(no model)"
+    first = [used, _cost(costs.recorded), "as recorded", "", _share(costs.recorded), ""]
     bars = [base or Decimal(0), *(each.cost_usd or Decimal(0) for each in spent)]
     show_table(columns, [first, *rows], bars)
     say("")
@@ -294,7 +299,8 @@ def show_move(move: Move) -> None:
     say(f"{text}, {sum.prompt:,} tokens in, {sum.output:,} out; prices of {costs.table.version}")
     if sum.unpriced:
         say(
-            f"{plural(sum.unpriced, 'request')} without a known price not in the recorded cost",
+            f"{plural(sum.unpriced, 'request')} without a known price not in the recorded cost,"
+            " or only in part",
             "red",
         )
     for note in notes(move):
@@ -306,12 +312,18 @@ def _row(spent: Spending, base: Decimal | None, move: Move) -> list[str]:
     exact = spent.low_usd == spent.high_usd
     return [
         spent.model,
-        _money(spent.cost_usd),
+        _cost(spent),
         "as recorded" if exact else f"{_money(spent.low_usd)} – {_money(spent.high_usd)}",
-        _change(spent.cost_usd, base),
+        "" if spent.unpriced else _change(spent.cost_usd, base),
         _share(spent),
         f"{sum(move.losses[spent.model].values()):,}",
     ]
+
+
+def _cost(spent: Spending) -> str:
+    """The cost, and whether a part of it is not known."""
+    lacks = " + ?" if spent.unpriced and spent.cost_usd is not None else ""
+    return f"{_money(spent.cost_usd)}{lacks}"
 
 
 def _money(amount: Decimal | None) -> str:
@@ -377,10 +389,11 @@ def picture(move: Move) -> str:
     """The costs as bars with their ranges, as SVG."""
     costs = move.costs
     spent = sorted(costs.spent.values(), key=lambda each: each.cost_usd or Decimal(0))
-    bars = [_Bar("as recorded", *[float(costs.recorded.cost_usd or 0)] * 3)]
+    base = [float(costs.recorded.cost_usd or 0)] * 3
+    bars = [_Bar("as recorded", _cost(costs.recorded), *base)]
     for each in spent:
         amounts = (each.cost_usd, each.low_usd, each.high_usd)
-        bars.append(_Bar(each.model, *(float(amount or 0) for amount in amounts)))
+        bars.append(_Bar(each.model, _cost(each), *(float(amount or 0) for amount in amounts)))
     most = max(bar.high for bar in bars) or 1.0
     left = max(len(bar.name) for bar in bars) * _LETTER + 16
     height, width = _LINE * len(bars) + _TOP + 10, left + _WIDTH - 250
@@ -397,17 +410,18 @@ def picture(move: Move) -> str:
 
 class _Bar(NamedTuple):
     name: str
+    text: str
     cost: float
     low: float
     high: float
 
 
 def _bar(number: int, bar: _Bar, left: float, scale: float) -> list[str]:
-    name, cost, low, high = bar
+    name, text, cost, low, high = bar
     top = _TOP + number * _LINE
     middle, fill = top + 12, "#999" if number == 0 else "#7b4fb5"
     first, end = left + low * scale, left + high * scale
-    text, range_, caps = _money(Decimal(str(cost))), "", ""
+    range_ = caps = ""
     if high > low:
         range_ = f" ({_money(Decimal(str(low)))} – {_money(Decimal(str(high)))})"
         caps = f"M{first:.1f} {middle - 4}v8M{end:.1f} {middle - 4}v8"

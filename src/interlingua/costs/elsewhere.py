@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from interlingua.costs.caching import CachePrediction, CacheSimulator, Prompt, cache_rule
-from interlingua.costs.cost import Costs, UnknownCostError
+from interlingua.costs.cost import Costs, UnknownCostError, unpriced_parts
 from interlingua.costs.table import PriceTable, Rates
 from interlingua.model.blocks import Block
 from interlingua.model.message import Message
@@ -41,11 +41,13 @@ class Asked(NamedTuple):
 
 class Spending:
     """The cost of requests on one model. `cost_usd` is exact for recorded usage, otherwise the
-    middle of the range from `low_usd` to `high_usd`. `unpriced` requests are in none of them."""
+    middle of the range from `low_usd` to `high_usd`. `unpriced` requests are in none of them, or
+    only without the parts in `lacks`."""
 
     def __init__(self, model: str, table: PriceTable) -> None:
         self.model = model
-        self.requests = self.unpriced = 0
+        self.requests = self.unpriced = self._unknown = 0
+        self.lacks: dict[str, None] = {}
         self.fresh = self.cached = self.written = self.output = 0
         self._sums = tuple(Costs(table) for _ in range(3))
 
@@ -62,7 +64,12 @@ class Spending:
             for sum, each in zip(self._sums[1:], usages[1:], strict=True):
                 sum.add(each, model, known=known)
         except (UnknownModelError, UnknownCostError, ValueError):
+            self._unknown += 1
             self.unpriced += 1
+        else:
+            lacks = unpriced_parts(usage, model, self._sums[0].table)
+            self.unpriced += bool(lacks)
+            self.lacks.update(dict.fromkeys(lacks))
 
     @property
     def prompt(self) -> int:
@@ -70,15 +77,18 @@ class Spending:
 
     @property
     def cost_usd(self) -> Decimal | None:
-        return None if self.requests == self.unpriced else self._sums[0].total
+        return self._total(0)
 
     @property
     def low_usd(self) -> Decimal | None:
-        return None if self.requests == self.unpriced else self._sums[1].total
+        return self._total(1)
 
     @property
     def high_usd(self) -> Decimal | None:
-        return None if self.requests == self.unpriced else self._sums[2].total
+        return self._total(2)
+
+    def _total(self, which: int) -> Decimal | None:
+        return None if self.requests == self._unknown else self._sums[which].total
 
 
 def _add(costs: Costs, usage: Usage, model: str, at: datetime | None) -> tuple[str, Rates]:

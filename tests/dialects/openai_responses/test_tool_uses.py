@@ -93,9 +93,9 @@ def test_searches_are_counted_without_images_beside_them(more: Any) -> None:
 
 @pytest.mark.parametrize("odd", [[["a"]], [{"type": ["web_search_call"]}], [{"type": None}], [7]])
 def test_odd_items_are_no_runs(odd: list[Any]) -> None:
-    from interlingua.dialects.openai_responses.response import _runs
+    from interlingua.dialects.openai_responses.response import runs_of
 
-    assert _runs(odd) == {}
+    assert runs_of(odd) == {}
 
 
 def test_a_search_is_in_the_cost_and_in_the_count_of_another_vendor() -> None:

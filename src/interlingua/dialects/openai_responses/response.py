@@ -89,7 +89,7 @@ def _read_beside(usage: Usage, wire: Wire, preserved: Preserved, taken: set[str]
     that only the items of the answer show."""
     tiered = read_tier(usage, wire)
     taken.update(() if tiered is usage else ("service_tier",))
-    runs = _runs(wire.get("output"))
+    runs = runs_of(wire.get("output"))
     uses: Any = wire.get("tool_usage")
     searches = uses.get(_SEARCH) if type(uses) is dict else None
     if type(searches) is dict and type(searches.get(_REQUESTS)) is int:
@@ -106,20 +106,24 @@ def _read_beside(usage: Usage, wire: Wire, preserved: Preserved, taken: set[str]
     return tiered.replace(tool_uses=dict(sorted(runs.items()))) if runs else tiered
 
 
-def _runs(output: Any) -> dict[str, int]:
+def runs_of(output: Any) -> dict[str, int]:
     """The number of runs of the provider's own tools, for answers where only the items show it.
     Pages that a search opens are part of it."""
     runs: Counter[str] = Counter()
     for item in output if type(output) is list else ():
         word = item.get("type") if type(item) is dict else None
-        if type(word) is str and word in _RUNS and item.get("status") != "failed":
-            action = item.get("action")
-            runs[_RUNS[word]] += type(action) is not dict or action.get("type") == "search"
+        if type(word) is str and word in RUNS and item.get("status") != "failed":
+            runs[RUNS[word]] += is_billed(item.get("action"))
     runs += Counter()  # without those that only opened pages
     return dict(runs)
 
 
-_RUNS = {
+def is_billed(action: Any) -> bool:
+    """Whether an action is a run: a search that opens a page or looks into one is none."""
+    return type(action) is not dict or action.get("type") == "search"
+
+
+RUNS = {
     "web_search_call": "web_search",
     "file_search_call": "file_search",
     "code_interpreter_call": "code_execution",
@@ -132,7 +136,7 @@ def _without_shown(usage: Usage, out: Wire, also_searches: bool) -> Usage:
     """The usage without the runs of tools that the items of the answer show."""
     if not usage.tool_uses:
         return usage
-    shown = _runs(out.get("output"))
+    shown = runs_of(out.get("output"))
     if not also_searches:
         shown.pop(_SEARCH, None)
     left = {kind: n for kind, n in usage.tool_uses.items() if shown.get(kind) != n}

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.kernel.words import ERROR_MARK
 from interlingua.dialects.openai_responses.messages import MODEL_MESSAGE, ItemReader
+from interlingua.dialects.openai_responses.response import RUNS, is_billed, runs_of
 from interlingua.errors import InterlinguaError
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.losses import Report
@@ -25,7 +26,7 @@ from interlingua.model.reasons import because
 from interlingua.transcripts.lines import Entry, Line
 from interlingua.transcripts.notes import KEY, apply_note
 from interlingua.transcripts.transcript import is_summary, summary_message
-from interlingua.transcripts.values import as_count, as_text, from_iso
+from interlingua.transcripts.values import as_count, as_text, from_iso, members
 
 Item = dict[str, Any]
 _ROLES = {"user": Role.USER, "developer": Role.DEVELOPER}
@@ -212,6 +213,7 @@ NAME = "codex"
 DIALECT = "openai-responses"
 _READ: dict[str, Any] = {}
 _COMMON = ("message", "function_call_output")
+_SEARCHES = frozenset({"web_search_end", "item_completed"})
 
 
 class History:
@@ -225,6 +227,10 @@ class History:
         self.model: str | None = None
         self._answer: list[Line] = []
         self._recorded = False
+        self._ran: list[dict[str, Any]] = []
+        """Runs of the provider's tools whose usage is still to come."""
+        self._searched: dict[str, bool] = {}
+        """Searches by id, and whether each is still to be counted."""
         self._counted: set[int] = set()
         self._known: dict[tuple[int, str | None, bool], MessageMetadata] = {}
 
@@ -234,6 +240,9 @@ class History:
             return
         match line.value.get("type"):
             case "response_item":
+                if str(payload.get("type")) in RUNS:
+                    self._ran.append(payload)
+                    self._searched[str(payload.get("id"))] = False
                 self._item(line, payload)
             case "turn_context":
                 self.end_answer()
@@ -245,6 +254,8 @@ class History:
                 info = payload.get("info")
                 last = info.get("last_token_usage") if isinstance(info, dict) else None
                 self._used(read_usage(last), None)
+            case "event_msg" if str(payload.get("type")) in _SEARCHES:
+                self._search(payload)
             case "compacted":
                 self.end_answer()
                 self._put([line], compacted(payload), line)
@@ -283,6 +294,7 @@ class History:
         if last is None or last.role is not Role.ASSISTANT or at in self._counted:
             return
         self._counted.add(at)
+        usage = self._with_runs(usage)
         self.usages.append(usage)
         if last.metadata.usage is not None:
             return  # another tool knew more of it
@@ -290,6 +302,24 @@ class History:
         metadata = replace(last.metadata, usage=usage, response_id=name)
         message = _copied(last, last.id, metadata, last.created_at)
         self.entries[at] = replace(self.entries[at], message=message)
+
+    def _search(self, event: dict[str, Any]) -> None:
+        """A search. The provider's own is an item as well; Codex runs others by itself (`web.run`),
+        which have the id of a call."""
+        item = members(event.get("item", event))
+        id = item.get("call_id", item.get("id"))
+        is_search = item is event or item.get("type") == "WebSearch"
+        if is_search and type(id) is str and not id.startswith("ws_"):
+            self._searched.setdefault(id, is_billed(item.get("action")))
+
+    def _with_runs(self, usage: Usage) -> Usage:
+        """The usage of an answer with the runs of tools since the one before."""
+        runs = runs_of(self._ran)
+        if by_codex := sum(self._searched.values()):
+            runs["web_run"] = by_codex
+            self._searched = dict.fromkeys(self._searched, False)
+        self._ran = []
+        return usage.replace(tool_uses=runs) if runs else usage
 
     def _read(self, lines: list[Line]) -> None:
         items = [line.value["payload"] for line in lines]

@@ -278,11 +278,22 @@ class _Part(TypedDict, total=False):
     text: Any
 
 
+class _Search(TypedDict, total=False):
+    type: Any
+    id: Any
+    action: Any
+
+
 _PAYLOAD = (
     *("type", "role", "id", "model", "usage", "response_id", "info", "cwd", "timestamp"),
     *("parent_thread_id", "history_base", "model_provider", "base_instructions"),
+    *("status", "action", "call_id"),
 )
-_payload: dict[str, Any] = {**dict.fromkeys(_PAYLOAD, Any), "content": list[_Part] | str | None}
+_payload: dict[str, Any] = {
+    **dict.fromkeys(_PAYLOAD, Any),
+    "content": list[_Part] | str | None,
+    "item": _Search | None,
+}
 _Payload = TypedDict("_Payload", _payload, total=False)  # type: ignore[misc]  # made of a list
 _line: dict[str, Any] = {"timestamp": Any, "type": Any, "payload": _Payload, KEY: Any}
 _Line = TypedDict("_Line", _line, total=False)  # type: ignore[misc]  # made of a list
