@@ -83,10 +83,6 @@ def apply_caching(
         return request
     if target.origin == "key":
         return _with_key(request, target, recorder, owner)
-    if recorder.memory is not None and recorder.memory.known is not None:
-        marked = _marked_again(request, target.profile, recorder)
-        if marked is not None:
-            return marked
     return _Marking(request, target, recorder).marked()
 
 
@@ -178,6 +174,7 @@ class _Known(NamedTuple):
 
     profile: Profile
     tools: tuple[Any, ...]
+    options: Options
     messages: tuple[Message, ...]
     short: int
     long: int
@@ -271,42 +268,74 @@ def _how(target: WireTarget, ttl: str | None) -> _How:
     )
 
 
-def _marked_again(request: Request, profile: Any, recorder: LossRecorder) -> Request | None:
+def marked_again(
+    request: Request, target: WireTarget, facts: Facts, recorder: LossRecorder, memory: Any
+) -> Request | None:
     """The request with the breakpoints of the previous one, moved on in the turns; None if the
-    whole request has to be checked. This runs for every turn, so it makes few calls."""
-    memory: Any = recorder.memory
+    whole request has to be checked. This runs for every turn, so it has few steps."""
     known: _Known = memory.known
-    messages, options, head = request.messages, request.options, known.head
+    messages, head, last = request.messages, known.head, memory.last
     if (
         head is None
-        or profile is not known.profile
-        or len(messages) < len(known.messages)
+        or target.profile is not known.profile
+        or facts.flags & CACHE
+        or (request.tools is not known.tools and request.tools != known.tools)
+        or (request.options is not known.options and _asks(request.options))
         or not all(map(is_, known.messages, messages))
-        or request.tools != known.tools
-        or options.cache_ttl is not None
-        or options.cache_retention is not None
+        or recorder.origin.options.cache is not None  # type: ignore[union-attr]  # it is a request
+        or target.origin != "marks"
     ):
         return None
-    ends = _turn_ends(messages, head.first)[: head.left]
-    if not ends or ends[0] + 1 < known.long:
+    end = len(messages) - 1
+    if last is not None and last[0] == end - 2:
+        older, call, newest = messages[-3:]
+        if older is last[1] and call.role is _ASSISTANT and _is_text_result(newest):
+            added = (end, newest, last[2], _note(head.how, f"$.messages[{end}].content[0].cache"))
+            memory.last, memory.wanted, memory.is_next = added, [last, added], True
+            recorder.report.entries += (*head.notes, last[3], added[3])
+            return request if not head.aliases else head.put_on(request, recorder)
+    if len(messages) < len(known.messages):
         return None
-    spliced, last = [], memory.last
-    for index in ends:
-        if last is None or last[0] != index or last[1] is not messages[index]:
-            last = _splice(messages[index], index, head.how, memory.breakpoint_in)
-            if last is None:
-                return None
-        spliced.append(last)
-    memory.last, memory.wanted, memory.length = last, spliced, len(messages)
-    entries = recorder.report.entries
-    entries += head.notes
-    entries += [note for _, _, _, note in spliced]
+    spliced = _spliced(messages, head, last, memory.breakpoint_in)
+    if not spliced or spliced[0][0] + 1 < known.long:
+        return None
+    memory.last = spliced[-1] if len(spliced) > 1 else None
+    memory.wanted, memory.length = spliced, end + 1
+    recorder.report.entries += (*head.notes, *[note for _, _, _, note in spliced])
     return request if not head.aliases else head.put_on(request, recorder)
 
 
-_Spliced = tuple[int, Message, Any, Loss]
+def _is_text_result(message: Message) -> bool:
+    """Whether a message probably is the result of one call, as one text."""
+    if message.role is not _TOOL or len(message.content) != 1:
+        return False
+    block: Any = message.content[0]
+    return not block.is_error and len(block.content) == 1 and type(block.content[0]) is TextBlock
+
+
+def _asks(options: Options) -> bool:
+    """Whether options are about breakpoints."""
+    times = options.cache_ttl, options.cache_retention
+    return options.cache_mode == "explicit" or times != (None, None)
+
+
+def _spliced(
+    messages: tuple[Message, ...], head: _Head, last: _Spliced | None, find: Any
+) -> list[_Spliced] | None:
+    """Breakpoints at the ends of the last turns; None if one cannot be put into a written form."""
+    spliced = []
+    for index in _turn_ends(messages, head.first)[: head.left]:
+        if last is None or last[0] != index or last[1] is not messages[index]:
+            last = _splice(messages[index], index, head.how, find)
+            if last is None:
+                return None
+        spliced.append(last)
+    return spliced
+
+
+_Spliced = tuple[int, Message, bytes, Loss]
 """A breakpoint that is put into the written form of a message: the message's position in the
-request, the message, the members to add, and the note."""
+request, the message, what it adds, and the note."""
 
 
 def _splice(message: Message, index: int, how: _How, find: Any) -> _Spliced | None:
@@ -358,6 +387,8 @@ class _Marking:
         for index in _turn_ends(messages, first) if "messages" in how.places else ():
             left -= left and self._message(index, new)
         if self._memory is not None:
+            if len(self._memory.wanted) < 2:
+                self._memory.last = None  # there is none that the next turn keeps
             self._memory.marked = self._pairs
             self._memory.known = self._known(head)
             self._memory.length = len(messages)
@@ -393,7 +424,8 @@ class _Marking:
         count = long if head is None else max(long, head.first + 1)
         assert self._profile is not None
         found = request.messages[:count]
-        return _Known(self._profile, request.tools, found, short, long, head)
+        about = self._profile, request.tools, request.options
+        return _Known(*about, found, short, long, head)
 
     def _message(self, number: int, new: dict[int, Message]) -> bool:
         """Puts a breakpoint at the end of a message: into its written form if possible, else

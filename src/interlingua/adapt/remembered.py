@@ -21,7 +21,7 @@ from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.kernel.recorder import LossRecorder, MessageWriter
 from interlingua.dialects.kernel.turns import WITHIN
 from interlingua.dialects.kernel.wire import Wire, encode_quickly
-from interlingua.dialects.record import Breakpoint, BreakpointIn, Dialect, ReadMore
+from interlingua.dialects.record import BreakpointIn, Dialect, ReadMore
 from interlingua.errors import InterlinguaError
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message
@@ -35,6 +35,8 @@ _WEIGHT = 6
 the body that was written."""
 _MOST_TARGETS = 4
 _UNREADABLE = (msgspec.MsgspecError, InterlinguaError, ShapeError, ValueError, RecursionError)
+_PLAIN = ["type", "tool_use_id", "content"]
+"""The keys of a result without any others."""
 _raw_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
@@ -119,10 +121,13 @@ class WrittenTurns:
         """The marks of the previous request, and its last breakpoint."""
         self.readable: tuple[Any, list[Any]] = (None, []) if before is None else before.readable
         """A recipient, and thinking that it can read."""
-        self.wanted: list[tuple[int, Message, Breakpoint, Any]] = []
+        self.wanted: list[tuple[int, Message, bytes, Any]] = []
         """Breakpoints without a place yet: each with the index of its message in the request, and
-        the number of messages."""
+        the bytes that it adds to the turn's JSON."""
         self.length = 0
+        self.is_next = False
+        """Whether the request is the previous one plus a call and its result; `wanted` then has the
+        breakpoints before them and at the end."""
         self.reused = 0
         """The number of turns reused from the last request."""
         self.outside = b""
@@ -133,8 +138,8 @@ class WrittenTurns:
         """Turns that need features which a header names."""
         self._fresh, self._lacks = b"", False
         """The part that no earlier body had, and whether a search of all others found nothing."""
-        self._spliced: dict[int, tuple[Any, bytes]] = {}
-        """Turns with a breakpoint: their bytes without it, and the bytes it adds."""
+        self._breakpoints: dict[int, bytes] = {}
+        """Turns with a breakpoint, and the bytes that it adds."""
         self.breakpoint_in = breakpoint_in
         self._recorder, self._before = recorder, before
         self.origin: tuple[Message, ...] = getattr(recorder.origin, "messages", ())
@@ -186,22 +191,25 @@ class WrittenTurns:
             writer.add(message)
         recorder.log = None
         if self.wanted:
-            self._put_breakpoints()
+            self._place_breakpoints()
 
-    def _put_breakpoints(self) -> None:
-        """Puts breakpoints into the last parts of the turns that their messages end."""
-        end, left = len(self.messages) - 1, []
-        for each in self.wanted:
-            index = each[0] - self.length + end + 1
-            mark, number = each[2], self._turns_behind(index) - 1
-            if index < end and self._turns_behind(index + 1) == number + 1:
-                left.append(each)  # the next message did not begin a turn
-                continue
-            turn = self.turns[number]
-            *others, last = turn["content"]
-            self._spliced[number] = (turn, mark.text)
-            self.turns[number] = {**turn, "content": [*others, {**last, **mark.members}]}
-        self.wanted = left
+    def _place_breakpoints(self) -> None:
+        """Finds the turns that get breakpoints, at the end of their last parts."""
+        marks, count, wanted = self.marks, len(self.turns), self.wanted
+        if self.is_next:
+            end = marks[-2].turns
+            if end < marks[-1].turns and [*self.turns[-1]["content"][-1]] == _PLAIN:
+                self._breakpoints = {end - 1: wanted[0][2], count - 1: wanted[1][2]}
+                self.wanted = []
+            return
+        last, self.wanted = self.length - 1, []
+        for each in wanted:
+            behind = each[0] - last  # from the end, as a negative index
+            end = marks[behind].turns if behind else count
+            if behind and end == (marks[behind + 1].turns if behind < -1 else count):
+                self.wanted.append(each)  # the next message did not begin a turn
+            else:
+                self._breakpoints[end - 1] = each[2]
 
     def _turns_behind(self, index: int) -> int:
         """The number of turns before a message was written."""
@@ -221,9 +229,6 @@ class WrittenTurns:
             originals = map(recorder.original, self.messages[:start])
             recorder.replay(self.log, all(map(self._in_place, originals)))
         turns.extend(before.turns[: mark.turns])
-        for number, (turn, _) in before._spliced.items():
-            if number < mark.turns:
-                turns[number] = turn
         writer.role, self.reused = mark.role, mark.turns
         writer.skip(self.messages[:start])
         return start
@@ -237,29 +242,35 @@ class WrittenTurns:
 
     def encode(self, head: bytes, tail: bytes) -> bytes:
         """Encodes all turns as JSON between these; turns that were encoded before are copied."""
-        before, reused, spliced = self._before, self.reused, self._spliced
+        before, reused, breakpoints = self._before, self.reused, self._breakpoints
         size, pieces, self._lacks = 0, [], True
         if before is not None and reused:
             size, self.ends = before.ends[reused - 1], before.ends[:reused]
-            self.digests = before.digests[: min([reused, *before._spliced, *spliced])]
-            self._betas = [each for each in before._betas if each[0] < reused]
+            if before.digests:
+                same = min([reused, *before._breakpoints, *breakpoints])
+                self.digests = before.digests[:same]
+            if before._betas:
+                self._betas = [each for each in before._betas if each[0] < reused]
             self._lacks = before._lacks and not before._fresh
+        ends, splices = self.ends, self.splices
+        if breakpoints and min(breakpoints) < reused:
+            splices |= {ends[n] - 3: text for n, text in breakpoints.items() if n < reused}
+        first: list[Any] = [] if before is None or not reused else before.bytes_of(reused, splices)
+        kept = [*splices.values()]
         for number in range(reused, len(self.turns)):
             text = encode_quickly(self.turns[number])
             if number:
                 pieces.append(b",")
                 size += 1
             size += len(text)
-            if number in spliced:
-                size -= len(spliced[number][1])
-            self.ends.append(size)
+            ends.append(size)
+            if number in breakpoints:
+                splices[size - 3] = added = breakpoints[number]
+                pieces += (text[:-3], added)
+                text = b"}]}"
             pieces.append(text)
-        self.splices = {self.ends[number] - 3: text for number, (_, text) in spliced.items()}
-        if before is not None and reused:
-            self._fresh = b"".join([head, *pieces, *self.splices.values(), tail])
-            pieces = before.bytes_of(reused, self.splices) + pieces
-        self.start, self.text = len(head), b"".join([head, *pieces, tail])
-        self._fresh = self._fresh or self.text
+        self.start, self.text = len(head), b"".join([head, *first, *pieces, tail])
+        self._fresh = b"".join([head, *pieces, *kept, tail]) if first else self.text
         self._before = None  # so that no chain of earlier ones stays alive
         return self.text
 
@@ -274,10 +285,13 @@ class WrittenTurns:
         view, end = memoryview(self.text), self.ends[count - 1]
         at = shift = self.start
         pieces: list[Any] = []
-        for place in sorted({*self.splices, *splices}):
+        changes = [*self.splices.items()]
+        if splices:  # else all of these are left out
+            changes = [(at, self.splices.get(at, b"")) for at in sorted({*self.splices, *splices})]
+        for place, gone in changes:
             if place >= end:
                 break
-            gone, added = self.splices.get(place, b""), splices.get(place, b"")
+            added = splices.get(place, b"")
             if gone != added:
                 pieces += (view[at : shift + place], added)
                 at = shift + place + len(gone)

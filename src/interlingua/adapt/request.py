@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from interlingua.adapt.adapted import Adapted
-from interlingua.adapt.caching import apply_caching
+from interlingua.adapt.caching import apply_caching, marked_again
 from interlingua.adapt.facts import Facts, facts_of
 from interlingua.adapt.fit.fit import apply_rules, fits
 from interlingua.adapt.history.issuers import Recipient
@@ -63,8 +63,12 @@ def adapt(
     least = target.least_letters
     # JSON in canonical form may have blanks that the body has not, but never twice its letters.
     if least is not None and (size is None or 2 * size >= least):
-        memory = recorder.memory
-        if (memory is not None and memory.known is not None) or _has_letters(request, least):
+        memory, marked = recorder.memory, None
+        if memory is not None and memory.known is not None:
+            marked = marked_again(request, target, facts, recorder, memory)
+        if marked is not None:
+            request = marked
+        elif (memory is not None and memory.known is not None) or _has_letters(request, least):
             request = apply_caching(request, target, facts, recorder, owner)
     return Adapted(request, recorder, answer_adapter, target)
 

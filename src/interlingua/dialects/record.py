@@ -50,16 +50,9 @@ ReadMore = Callable[[list[Any], list[Message], Any], Iterator[Any]]
 after the last one, and yields after each the state for the next, or `WITHIN`."""
 
 
-class Breakpoint(NamedTuple):
-    """The members that a breakpoint adds to a part, and their JSON behind others."""
-
-    members: Wire
-    text: bytes
-
-
-BreakpointIn = Callable[[Message, Cache], Breakpoint | None]
-"""The breakpoint at the end of a message, in the last part of its turn; None if it changes more
-of the message's written form."""
+BreakpointIn = Callable[[Message, Cache], bytes | None]
+"""What a breakpoint at the end of a message adds to the JSON of the last part of its turn, behind
+its other members; None if it changes more of the message's written form."""
 
 
 class Counting(NamedTuple):

@@ -67,7 +67,6 @@ from interlingua.dialects.kernel.words import (
     text_in,
     url_of,
 )
-from interlingua.dialects.record import Breakpoint
 from interlingua.model import blocks as model
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
@@ -583,13 +582,11 @@ def _breakpoint(cache: Cache) -> Wire:
 
 
 _BREAKPOINTS = {
-    ttl: Breakpoint(members, b"," + encode_quickly(members)[1:-1])
-    for ttl in _TTLS
-    for members in [{"cache_control": _breakpoint(Cache(ttl))}]
+    ttl: b"," + encode_quickly({"cache_control": _breakpoint(Cache(ttl))})[1:-1] for ttl in _TTLS
 }
 
 
-def breakpoint_in(message: Message, cache: Cache) -> Breakpoint | None:
+def breakpoint_in(message: Message, cache: Cache) -> bytes | None:
     """As `BreakpointIn`: for a text of the user, or a result that is one text."""
     role = message.role
     words = _result_text(message) if role is _TOOL else role is _USER and _plain_text(message)
