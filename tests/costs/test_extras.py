@@ -281,6 +281,7 @@ EXECUTED = [{"type": "search", "index": 0, "arguments": "{}", "output": "x"}]
         # a region at 1.1 times every token rate, an answer at twice, one of unknown rate
         (SONNET, answer("anthropic", {"inference_geo": "us"}), "0.000495", ()),
         (SONNET, answer("anthropic", {"inference_geo": "not_available"}), "0.00045", ()),
+        (SONNET, answer("anthropic", {"inference_geo": "", "speed": "standard"}), "0.00045", ()),
         ("anthropic:claude-opus-5", answer("anthropic", {"speed": "fast"}), "0.0015", ()),
         (SONNET, answer("anthropic", {"speed": "fast"}), "0.00045", ("speed fast",)),
         (SONNET, answer("anthropic", {}, blocks=SHELL), "0.00045", ("code_execution",)),

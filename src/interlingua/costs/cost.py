@@ -284,7 +284,7 @@ def billed_beside(usage: Usage) -> dict[str, Any]:
 
 _SURCHARGED = {"speed": "speed", "inference_geo": "region"}
 """Anthropic's faster answers, and a region (its pages of prices, read 2026-11)."""
-_LIST_PRICES = frozenset({"standard", "global", "not_available"})
+_LIST_PRICES = frozenset({"", "standard", "global", "not_available"})
 _TOOL_TOKENS = ("toolUsePromptTokenCount", "total_tool_use_tokens")
 """Google's counts of the tokens that its own tools added to a prompt, which are not part of the
 prompt count."""
