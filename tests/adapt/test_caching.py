@@ -330,3 +330,37 @@ def test_longer_lifetimes_stand_first_at_openrouter_too() -> None:
     }
     wire = sent(body, CLAUDE["openrouter"], source="anthropic").wire
     assert re.findall(r'"ttl": "(\w+)"', json.dumps(wire)) == ["5m", "5m"]
+
+
+def test_no_breakpoint_stands_behind_a_text_document_at_bedrock() -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "# Rye"}
+    content = [{"type": "text", "text": "Read."}, {"type": "document", "source": source}]
+    body = {"model": "m", "max_tokens": 9, "system": LONG}
+    body["messages"] = [{"role": "user", "content": content}]
+    for model, end in ((CLAUDE["bedrock"], "document"), ("vertex:claude-sonnet-4-6", "mark")):
+        written = sent(body, model, source="anthropic")
+        assert marks(written.wire) == 2
+        *_, last = written.wire["messages"][0]["content"]
+        assert ("mark" if "cache_control" in last else next(iter(last))) == end
+
+
+@pytest.mark.parametrize(
+    "result",
+    [{"content": ""}, {"content": " "}, {"name": "f"}, {"odd": 1}, {"content": [*"ab"]}],
+    ids=["empty", "blank", "named", "odd", "parts"],
+)
+def test_a_result_with_more_than_a_text_gets_the_same_breakpoint_in_a_next_turn(
+    result: dict[str, Any],
+) -> None:
+    model, result = CLAUDE["anthropic"], dict(result)
+    if isinstance(result.get("content"), list):
+        result["content"] = [{"type": "text", "text": text} for text in result["content"]]
+    converter = il.Converter("openai-chat", "anthropic", model=model, caching="auto")
+    for turns in range(2, 6):
+        body = chat(turns)
+        if turns == 4:
+            body["messages"][-1] = {**body["messages"][-1], **result}
+        data = json.dumps(body).encode()
+        found, whole = converter.convert(data), sent(data, model)
+        assert found.json() == whole.json()
+        assert found.report.entries == whole.report.entries

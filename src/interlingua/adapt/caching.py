@@ -50,6 +50,7 @@ USUAL_MINIMUM = 1024
 _HEAD = 2048
 """Letters of each of the first messages that a key is made of."""
 MOST_MARKS = 4
+_PDF = "application/pdf"
 KEY_ADDED = "cache_key_added"
 HOUR = "1h"
 SHORT = frozenset({None, "in_memory", "5m"})
@@ -432,7 +433,7 @@ class _Marking:
         into `new`, the same value as in the request before, so that it is recognised again."""
         message = self._request.messages[number]
         content, memory, cache = message.content, self._memory, self._how.cache
-        index = last_markable(content)
+        index = last_markable(content, self._recorder.dialect)
         if index is None or not self._prefix.reaches(number + 1):
             return False
         spliced = memory and _splice(message, number, self._how, memory.breakpoint_in)
@@ -516,15 +517,23 @@ def _turn_ends(messages: tuple[Message, ...], first: int) -> list[int]:
     return [last] if last >= 0 else []
 
 
-def last_markable(content: tuple[Any, ...]) -> int | None:
+def last_markable(content: tuple[Any, ...], dialect: str) -> int | None:
     for index in range(len(content) - 1, -1, -1):
         block = content[index]
         if type(block) is TextBlock:
             if block.text and not block.text.isspace():
                 return index
-        elif type(block) in _MARKABLE:
+        elif type(block) in _MARKABLE and not refuses_mark(block, dialect):
             return index
     return None
+
+
+def refuses_mark(block: Any, dialect: str) -> bool:
+    """Whether a breakpoint behind a block makes a request invalid: at Bedrock, Claude refuses it
+    behind documents that are no PDF (strands-agents/harness-sdk#1966, read 2026-11)."""
+    if type(block) is not DocumentBlock or dialect != "bedrock":
+        return False
+    return block.source.kind in ("text", "blocks") or block.media_type not in (None, _PDF)
 
 
 # -- none at all ----------------------------------------------------------------------------------

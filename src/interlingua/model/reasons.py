@@ -259,6 +259,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
         "{budget} set to {accepted}: {model} does not accept this budget",
     ),
     "cache_at_the_end": ("info", "moved to the last block: {model} accepts it on blocks only"),
+    "cache_behind_result": ("info", "moved behind the result: {to} has no breakpoint inside"),
     "cache_breakpoint_added": ("info", "added: the prompt up to here is cached for {ttl}"),
     "cache_hit_unstated": ("info", "sent as null: {to} says only why a cache was missed"),
     "cache_key_added": ("info", "added: with it, requests of one conversation share a cache"),

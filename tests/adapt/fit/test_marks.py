@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import interlingua as il
 from interlingua.adapt.fit.fit import Fitted
 from interlingua.model.blocks import Cache, TextBlock
@@ -78,3 +80,51 @@ def test_no_mark_lasts_longer_than_one_before_it() -> None:
     found = refusals("anthropic", "anthropic", "claude-opus-4-8", before)
     assert [each.rule for each in found] == ["ANT-TTL-ORDER"]
     assert refusals("anthropic", "anthropic", "claude-opus-4-8", wire(done)) == []
+
+
+CLAUDE_AT_BEDROCK = "bedrock:us.anthropic.claude-sonnet-4-6"
+TEXT_FILE: dict[str, Any] = {
+    "type": "document",
+    "source": {"type": "text", "media_type": "text/plain", "data": "# Rye"},
+}
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def at_bedrock(content: list[Any], **more: Any) -> tuple[list[str], list[str]]:
+    """The kinds of the parts of a message there, and what was reported of breakpoints."""
+    asked = {"role": "user", "content": content}
+    body = {"model": "m", "max_tokens": 9, "messages": [asked], **more}
+    written = il.convert(body, "anthropic", "bedrock", model=CLAUDE_AT_BEDROCK)
+    kinds = [next(iter(part)) for part in written.wire["messages"][0]["content"]]
+    return kinds, [loss.code for loss in written.report.entries if "cache" in loss.code]
+
+
+def test_bedrock_gets_no_breakpoint_behind_a_document_that_is_no_pdf() -> None:
+    text = {"type": "text", "text": "Read."}
+    assert at_bedrock([text, {**TEXT_FILE, **MARK}]) == (["text", "document"], ["cache_not_here"])
+    kinds, _ = at_bedrock([text, TEXT_FILE], cache_control={"type": "ephemeral"})
+    assert kinds == ["text", "cachePoint", "document"]
+    pdf = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQK"}
+    kinds, _ = at_bedrock([text, {"type": "document", "source": pdf, **MARK}])
+    assert kinds == ["text", "document", "cachePoint"]
+
+
+def test_a_breakpoint_inside_a_result_moves_behind_it_at_bedrock() -> None:
+    inner = [{"type": "text", "text": "One."}, {"type": "text", "text": "Two.", **MARK}]
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": inner}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    body = {
+        "model": "m",
+        "max_tokens": 9,
+        "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+        "messages": [
+            {"role": "user", "content": "Go."},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [result]},
+        ],
+    }
+    written = il.convert(body, "anthropic", "bedrock", model=CLAUDE_AT_BEDROCK)
+    (part, point) = written.wire["messages"][2]["content"]
+    assert part["toolResult"]["content"] == [{"text": "One."}, {"text": "Two."}]
+    assert point == {"cachePoint": {"type": "default"}}
+    assert [loss.code for loss in written.report.entries] == ["cache_behind_result"]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import is_
 from typing import Any, NamedTuple
 
-from interlingua.adapt.caching import last_markable, lifetime
+from interlingua.adapt.caching import last_markable, lifetime, refuses_mark
 from interlingua.adapt.fit.fitter import Fitter
 from interlingua.adapt.fit.media import MEDIA
-from interlingua.model.blocks import ToolUseBlock
+from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.losses import LossKind
 from interlingua.model.message import Message, Role
-from interlingua.model.reasons import because
+from interlingua.model.reasons import Reason, because
 from interlingua.model.tools import ToolDefinition
 
 _REFUSED = {
@@ -38,6 +39,8 @@ def fit_marks(fitter: Fitter) -> None:
         return
     if rules.whole is False and fitter.now("cache") is not None:
         _put_at_the_end(fitter)
+    if fitter.dialect == "bedrock":
+        _put_behind_parts(fitter)
     marks = list(_marks(fitter))
     if len({id(each.value) for each in marks}) < len(marks):
         _copy_shared(fitter)
@@ -73,7 +76,7 @@ def _put_at_the_end(fitter: Fitter) -> None:
     cache = fitter.now("cache")
     for number in range(len(fitter.messages) - 1, -1, -1):
         message = fitter.messages[number]
-        index = last_markable(message.content)
+        index = last_markable(message.content, fitter.dialect)
         if index is not None:
             break
     else:
@@ -89,6 +92,34 @@ def _put_at_the_end(fitter: Fitter) -> None:
     content = (*message.content[:index], marked, *message.content[index + 1 :])
     new = fitter.stands_for(message.replace(content=content), message)
     fitter.messages = (*fitter.messages[:number], new, *fitter.messages[number + 1 :])
+
+
+def _put_behind_parts(fitter: Fitter) -> None:
+    """Converse has breakpoints behind the parts of a message only, and not behind all of them."""
+
+    def bare(value: Any, reason: Reason, kind: LossKind) -> Any:
+        fitter.lost_at(value, "cache", "cache.places", reason, kind, "info")
+        return fitter.stands_for(value.replace(cache=None), value)
+
+    def settled(block: Any) -> Any:
+        if block.cache is not None and refuses_mark(block, fitter.dialect):
+            return bare(block, because("cache_not_here"), "dropped")
+        parts = block.content if type(block) is ToolResultBlock else ()
+        marks = [part.cache for part in parts if getattr(part, "cache", None) is not None]
+        if not marks:
+            return block
+        moved = because("cache_behind_result")
+        inner = [bare(p, moved, "moved") if getattr(p, "cache", None) else p for p in parts]
+        new = block.replace(content=tuple(inner), cache=block.cache or marks[-1])
+        return fitter.stands_for(new, block)
+
+    def message(old: Message) -> Message:
+        content = tuple([settled(block) for block in old.content])
+        if all(map(is_, content, old.content)):
+            return old
+        return fitter.stands_for(old.replace(content=content), old)  # type: ignore[no-any-return]  # a message
+
+    fitter.messages = tuple([message(each) for each in fitter.messages])
 
 
 def _copy_shared(fitter: Fitter) -> None:
