@@ -393,8 +393,8 @@ _STEP = Decimal(1).scaleb(-schema.MONEY.scale)
 
 
 def _sums(messages: Sequence[Message]) -> Row:
-    """Sums of tokens of each kind and of the cost; None if no message has any, or the cost of one is
-    not known."""
+    """Sums of tokens of each kind and of the cost; None if no message has any, or the cost of
+    one is not known."""
     used = [m.metadata.usage for m in messages if m.metadata is not NO_METADATA]
     known = [usage for usage in used if usage is not None]
     if not known:
