@@ -1,5 +1,5 @@
-"""One message format that every LLM provider's conversation can be read into, kept in and written
-out of, with nothing lost silently.
+"""One message format for the conversations of all LLM providers: read them into it, store it, and
+write it for another provider, with every loss reported.
 
     import interlingua as il
 

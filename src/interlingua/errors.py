@@ -1,13 +1,13 @@
 """The root of every exception, and those of the core.
 
     InterlinguaError
-    ├── ReadError          input that cannot be read: says the place and what was found
+    ├── ReadError          input that cannot be read, with its place and the value found
     │   └── DepthError     nested deeper than we accept
     ├── WriteError         a value that cannot be written as JSON or on a wire
-    │   └── LossError      losses, where the caller asked for none (or a critical block would go)
+    │   └── LossError      losses that the caller or a critical block does not allow
     ├── SchemaError        a tool whose name or input schema may not be registered
     ├── ToolInputError     tool input that does not fit the tool's schema
-    ├── DetectError        input whose dialect or kind cannot be told
+    ├── DetectError        input whose dialect or kind cannot be detected
     └── MissingExtraError  a feature whose optional dependencies are not installed
 
 Other packages define theirs beside their code, under the same root: StoreError

@@ -36,16 +36,17 @@ MAX_BYTES = 64 * 2**20
 
 
 class Converter:
-    """Converts the requests of a conversation, and remembers what it read and wrote.
+    """Converts the requests of conversations, each turn at the cost of what is new.
 
         converter = il.Converter("anthropic", "openai-chat", model="openai:gpt-5")
         for body in bodies:  # each with the whole history, as agents send it
             converter.convert(body).json()
 
-    A body that begins with the messages of an earlier one, and is equal to it beside its messages,
-    is read and written from there on. The result is that of `il.convert`, which does all others.
-    What is remembered takes about `max_bytes` at most, and 0 remembers nothing; conversations that
-    were not used longest go first. Use one converter for each user whose data must stay apart."""
+    A body that begins with the messages of an earlier one, and is otherwise equal to it, is
+    converted from its first new message on. The result is that of `il.convert`, which also handles
+    all other bodies. The memory is limited to about `max_bytes` (0: nothing is remembered); the
+    least recently used conversations are removed first. Use one converter for each user whose data
+    must stay apart."""
 
     def __init__(
         self,

@@ -78,22 +78,23 @@ _ASK = "generate(model, messages)"
 
 
 class AsyncClient:
-    """Talks to models.
+    """Calls models of any provider.
 
-    `providers` are those to use, by name or in a list; without them, those of the package and of
-    the user's file. `keys` and `base_urls`, by provider, come before the environment. `timeout` is
-    the most seconds for an answer that comes whole, where it is not the provider's own.
-    `fallback_on` are the kinds of failure after which the next model of `fallbacks` is asked.
-    `budget` limits retries; the clients of a process share one by default. `ca` is a file of
-    certificates to trust, `proxy` overrides the one of the environment. `max_bytes` is the largest
-    answer that is read; streams may have four times as many. With `fetch_media`, media at an
-    address is fetched for models that take none by URL. `profiles` are rules of what models accept,
-    in place of those of this machine's user; with False, requests are not adapted to any model.
-    With `repair`, a request refused for one harmless parameter is sent once more without it, or
-    with less of it, which is remembered for the model for an hour and reported (rule `learned`).
-    With `instructions="hoist"`, instructions in mid-conversation are moved to the front. `caching`
-    says whether cache breakpoints and keys are added where a request has none (`auto`), left as
-    they are (`pass`) or dropped (`off`)."""
+    `providers` are names or a list of providers; the default is those of the package and of the
+    user's file. `keys` and `base_urls`, by provider, take precedence over the environment.
+    `timeout` overrides the provider's limit in seconds for an answer without streaming.
+    `fallback_on` are the kinds of failure after which the next model of `fallbacks` is tried.
+    `budget` limits retries; by default, the clients of a process share one. `ca` is a file of
+    certificates to trust, `proxy` overrides the proxy of the environment. `max_bytes` is the
+    largest answer; streams may have four times as many. With `fetch_media`, media given by URL is
+    downloaded for models that need the data. `profiles` are rules of what models accept, instead of
+    those of this machine's user; with False, requests are not adapted to any model. With `repair`,
+    a request refused because of one harmless parameter is sent once more without it, or with a
+    lower value; this is remembered for the model for an hour and reported (rule `learned`). With
+    `instructions="hoist"`, instructions in mid-conversation are moved to the front. `caching` says
+    whether cache breakpoints and keys are added to requests without any (`auto`), left as they are
+    (`pass`) or removed (`off`).
+    """
 
     def __init__(
         self,

@@ -1,20 +1,20 @@
 """Errors of calls: one class for each kind of failure that callers treat differently.
 
     InterlinguaError
-    ├── CallError                   a call that gave no whole answer
-    │   ├── RateLimitError          too many requests; `retry_after` says when to come back
+    ├── CallError                   a call without a complete answer
+    │   ├── RateLimitError          too many requests; `retry_after` says when to try again
     │   ├── AuthError               the key is missing, wrong, or not allowed to do this
     │   ├── ServerError             the provider failed
     │   ├── NetworkError            no connection, or it broke; `phase` says where
     │   │   └── CallTimeoutError    it took too long (also a TimeoutError)
-    │   ├── ContextOverflowError    more than the model can take
+    │   ├── ContextOverflowError    a prompt that is too long for the model
     │   ├── InvalidRequestError     the provider refuses the request as it is
-    │   ├── CallCancelledError      we gave up because we were asked to
+    │   ├── CallCancelledError      cancelled by `cancel`
     │   └── ProviderFailure         anything else
     │       └── TooLargeError       an answer beyond the limit
-    └── OutputError                 an answer that does not fit the schema that was asked for
+    └── OutputError                 an answer that does not fit the requested schema
 
-Texts of providers are in the messages, keys are not: what looks like one is blotted out first.
+The messages contain texts of providers, but no keys: anything that looks like one is masked.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
 
 class CallError(InterlinguaError):
-    """A call that gave no whole answer.
+    """A call without a complete answer.
 
-    `partial` is the response as far as it came, `attempts` the tries before giving up."""
+    `partial` is the part of the response that arrived, `attempts` lists all attempts.
+    """
 
     kind: ClassVar[ErrorKind] = ErrorKind.OTHER
 

@@ -61,12 +61,14 @@ async def run(
     confirm: Confirm | None = None,
     **how: Any,
 ) -> Run:
-    """At most `max_rounds` rounds of tools, and so at most one answer more; with 0 no tool is run.
+    """Runs at most `max_rounds` rounds of tools, and so at most one more answer; with 0, no tool is
+    run.
 
-    A call to a tool that `dispatcher` has no function for ends the loop: it is the caller's to run,
-    and `pending`. Without one, Python functions among the tools are run; `confirm` is asked before
-    those that write, execute or change something on the network, which else are refused. A
-    `ToolRegistry` as `tools` checks every input first."""
+    A call to a tool without a function in `dispatcher` ends the loop: the call is `pending`, for
+    the caller to run. Without a `dispatcher`, Python functions among the tools are run; `confirm`
+    is called before those that write, execute or change something on the network, which are refused
+    without it. A `ToolRegistry` as `tools` validates every input first.
+    """
     if max_rounds < 0:
         raise InterlinguaError(f"max_rounds is 0 or more, found {max_rounds}")
     tools = tools if isinstance(tools, ToolRegistry) else tuple(tools)

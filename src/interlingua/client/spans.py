@@ -22,11 +22,13 @@ CANCELLED = "cancelled"
 
 
 class Spans(Middleware):
-    """Give it to a client as its first middleware: `AsyncClient(middleware=[Spans()])`.
+    """OpenTelemetry spans of calls; pass it as a client's first middleware:
+    `AsyncClient(middleware=[Spans()])`.
 
-    A span is a child of the current one, and is sent to the provider (`traceparent`). Without a
-    `tracer`, spans go where the program has set up OpenTelemetry to send them, else where the
-    `OTEL_…` variables say. Needs the extra `otel`."""
+    A span is a child of the current one, and is propagated to the provider (`traceparent`). Without
+    a `tracer`, spans are exported by the program's own OpenTelemetry set-up, or if there is none,
+    as the `OTEL_…` variables say. Needs the extra `otel`.
+    """
 
     def __init__(self, tracer: Any = None) -> None:
         try:

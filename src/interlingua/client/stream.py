@@ -146,11 +146,13 @@ def _up_to_last(events: list[Event]) -> list[Event]:
 
 
 class AsyncStream:
-    """Use it with `async with`: leaving it closes the connection, and the provider stops.
+    """A stream of events; use it with `async with`: leaving it closes the connection, and the
+    provider stops.
 
-    The last event is `message_complete` with the whole response, or `error` with what had arrived;
-    after an `error` the next step raises it. `response()` has the answer so far at any time, also
-    after the stream was left, when its status is `cancelled`."""
+    The last event is `message_complete` with the whole response, or `error` with the part that had
+    arrived; after an `error`, the next step raises it. `response()` returns the answer so far at
+    any time, also after leaving the stream, when its status is `cancelled`.
+    """
 
     def __init__(self, client: AsyncClient, call: Call, marks: bool = False) -> None:
         self.call = call

@@ -61,11 +61,12 @@ def event_of(
 class Bus:
     """A bounded queue in front of a sink and any number of subscribers.
 
-    A session with a bus that has a sink leaves its events to it. Without a sink the session stores
-    them itself, in the same step as what they are about, and the bus delivers them afterwards.
+    If a session's bus has a sink, the bus stores the session's events. Without a sink, the session
+    stores them itself, in the same transaction as the changes they describe, and the bus delivers
+    them afterwards.
 
     `strict` raises on events that the catalogue does not allow (for tests); otherwise they are
-    dropped with a WARN log, since a faulty trace must not stop a conversation. Events that are
+    dropped with a WARN log, because a faulty trace must not stop a conversation. Events that are
     emitted before the bus is started wait in the queue.
     """
 

@@ -318,9 +318,10 @@ class RefusalBlock(Value, frozen=True, tag="refusal"):
 class CompactionBlock(Value, frozen=True, tag="compaction"):
     """History in a shorter form, from which the model continues.
 
-    `text` is the readable summary, `data` what only its issuer can read; a block with neither is
-    a compaction that failed. It stands for the `replaces` messages before its own, by default
-    for all of them. They stay where they are."""
+    `text` is the readable summary, `data` a form that only its issuer can read; a block with
+    neither is a failed compaction. It replaces the `replaces` messages before its own, by default
+    all of them. They stay in the list.
+    """
 
     type: ClassVar[Literal["compaction"]] = "compaction"
     text: str | None = None

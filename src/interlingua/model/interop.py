@@ -20,8 +20,8 @@ from interlingua.model.base import Value
 def dumped(value: Any) -> Any:
     """The value with every SDK object in it as plain JSON; the original if there is none.
 
-    Only what was set is dumped, so that fields which the SDK knows and the wire had not stay away.
-    Bytes inside are base64, as each SDK sends them.
+    Only fields that were set are dumped, so fields that the SDK has and the wire lacked stay
+    absent. Bytes are base64, as each SDK sends them.
     """
     if is_sdk_object(value):
         wire = _dump(value, exclude_unset=True)

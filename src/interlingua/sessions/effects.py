@@ -1,6 +1,6 @@
 """Session logic without I/O, so that it is written once for threads and for event loops.
 
-It is a generator that yields a call of the store (`row: SessionRow = yield lambda store:
+The logic is a generator that yields a call of the store (`row: SessionRow = yield lambda store:
 store.session(id)`) and is sent the result. `run` drives it with a `Store`, `run_async` with an
 `AsyncStore`. A `Method` is one that both kinds of an object have.
 """

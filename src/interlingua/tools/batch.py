@@ -181,10 +181,10 @@ class CallError(Exception):
 
 
 class Batch:
-    """The calls of one message on their way. `cancel` may be called from any thread.
+    """The running calls of one message. `cancel` may be called from any thread.
 
-    Where the task that waits for `run` is cancelled, it stops the calls and raises CancelledError
-    as it should; `results` then has what there is.
+    If the task that waits for `run` is cancelled, the calls are stopped and CancelledError is
+    raised; `results` then has the results so far.
     """
 
     def __init__(

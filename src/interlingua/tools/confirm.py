@@ -18,8 +18,8 @@ Outcome = Literal["approved", "denied", "timeout", "cancelled"]
 class Confirmation:
     """A question: may this tool run with this input?
 
-    Whoever is first to answer decides. `answer` may be called from any thread, and from several
-    places at once (a terminal, a page, a policy).
+    The first answer decides. `answer` may be called from any thread, and from several places at
+    once (a terminal, a page, a policy).
     """
 
     def __init__(
@@ -67,11 +67,11 @@ async def ask(
     one_at_a_time: asyncio.Lock,
     on_ask: Callable[[], None],
 ) -> bool:
-    """The first answer. Raises a TooLateError if none comes, and exceptions of `confirm`.
+    """Waits for the first answer. Raises a TooLateError if none comes, and exceptions of `confirm`.
 
-    A `confirm` that is not async runs in a thread, and is given one question of a message at a
-    time: it may be reading from a terminal. `asked` is called when it is this question's turn; its
-    time begins then.
+    A synchronous `confirm` runs in a thread, and gets one question of a message at a time, because
+    it may read from a terminal. `asked` is called when it is this question's turn; its time begins
+    then.
     """
     if is_async(confirm):
         on_ask()

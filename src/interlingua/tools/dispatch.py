@@ -51,9 +51,9 @@ __all__ = [
 class Dispatcher:
     """Runs tools of a registry. One dispatcher may serve many sessions.
 
-    `confirm` is asked about tools whose side effects are not in `automatic`; without it they are
+    `confirm` is called for tools whose side effects are not in `automatic`; without it, they are
     refused. `permit` is awaited before every call, and its `PermissionError` refuses the call.
-    `at_once` is how many handlers of one message run at a time.
+    `at_once` is the number of concurrent handlers per message.
     """
 
     def __init__(

@@ -155,8 +155,8 @@ class Timeouts(NamedTuple):
 class CallContext(NamedTuple):
     """The context of one message's calls.
 
-    The events' parent is the `llm.call_completed` that the calls came with: `trace` knows it;
-    without one it is `parent_event_id`, and events go to the dispatcher's bus.
+    The parent of their events is the `llm.call_completed` of the calls, which `trace` has; without
+    a trace it is `parent_event_id`, and events go to the dispatcher's bus.
     """
 
     session_id: str | None = None
@@ -250,7 +250,8 @@ class Threads:
 async def finish(
     work: Awaitable[Any], timeout: float, tell: Callable[[], None] | None = None
 ) -> Any:
-    """The result of `work`, in time. Otherwise it is stopped, and a TooLateError is raised.
+    """Returns the result of `work` if it is in time. Otherwise it is stopped, and a TooLateError is
+    raised.
 
     Cancelling the caller stops the work as well. Work that cannot be cancelled is notified by
     `tell`, and has a moment to react.

@@ -48,16 +48,17 @@ T = TypeVar("T")
 
 
 class AsyncChat:
-    """Talks for a session. Everything that arrives is stored as it does, whatever happens next.
+    """Runs the turns of a session. Everything is stored as it arrives.
 
-    After `rounds` rounds of tools the model has to answer without them. Python functions among the
-    session's tools run by themselves; `confirm` is asked before those that write, execute or change
-    something on the network, which else are refused. Without a `dispatcher`, other tools leave a
-    turn open for the caller to give the results.
+    After `rounds` rounds of tools, the model has to answer without them. Python functions among the
+    session's tools are run automatically; `confirm` is called before those that write, execute or
+    change something on the network, which are refused without it. Without a `dispatcher`, other
+    tools leave a turn open for the caller to provide the results.
 
-    With a model's name in place of a session, `il.AsyncChat("sonnet", client, tools=[add])`, it has
-    a new session with these settings, which lasts as long as the program. Without a client it has
-    its own, which `async with` or `close` closes."""
+    With a model's name instead of a session, `il.AsyncChat("sonnet", client, tools=[add])`, it
+    creates a session with these settings, which lasts as long as the program. Without a client, it
+    creates one, which `async with` or `close` closes.
+    """
 
     def __init__(
         self,
