@@ -270,11 +270,14 @@ def _how(target: WireTarget, ttl: str | None) -> _How:
 
 
 def marked_again(
-    request: Request, target: WireTarget, facts: Facts, recorder: LossRecorder, memory: Any
+    request: Request, target: WireTarget, facts: Facts, recorder: LossRecorder
 ) -> Request | None:
     """The request with the breakpoints of the previous one, moved on in the turns; None if the
     whole request has to be checked. This runs for every turn, so it has few steps."""
-    known: _Known = memory.known
+    memory: Any = recorder.memory
+    known: _Known | None = None if memory is None else memory.known
+    if known is None:
+        return None
     messages, head, last = request.messages, known.head, memory.last
     if (
         head is None

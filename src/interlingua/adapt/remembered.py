@@ -100,6 +100,10 @@ class WrittenTurns:
     cache move on with every turn: they are put into the bytes, and the remembered bytes have
     none."""
 
+    is_next = False
+    """Whether the request is the one before with a call and its result behind, and `wanted` has
+    the breakpoints in front of them and at the end."""
+
     def __init__(
         self,
         recorder: LoggingRecorder,
@@ -125,9 +129,6 @@ class WrittenTurns:
         """Breakpoints without a place yet: each with the index of its message in the request, and
         the bytes that it adds to the turn's JSON."""
         self.length = 0
-        self.is_next = False
-        """Whether the request is the previous one plus a call and its result; `wanted` then has the
-        breakpoints before them and at the end."""
         self.reused = 0
         """The number of turns reused from the last request."""
         self.outside = b""
@@ -135,7 +136,7 @@ class WrittenTurns:
         self.digests: list[Any] = []
         """Digests of the first turns, by the code that compares bodies."""
         self._betas: list[tuple[int, list[str]]] = []
-        """Turns that need features which a header names."""
+        """Turns that need features named by a header."""
         self._fresh, self._lacks = b"", False
         """The part that no earlier body had, and whether a search of all others found nothing."""
         self._breakpoints: dict[int, bytes] = {}

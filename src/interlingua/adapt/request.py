@@ -51,8 +51,7 @@ def adapt(
     name, profile, quick = target.dialect.name, target.profile, target.quick
     request = request if target.alias_of is None else request.replace(model=target.alias_of)
     recorder = recorder or LossRecorder(name, request, Report(name, service=target.service))
-    if spelled is not None:
-        recorder.spelled = spelled
+    recorder.spelled = spelled
     if target.remark is not None:
         recorder.report.entries.append(target.remark)
     if history and facts.flags & target.concerns:
@@ -63,14 +62,16 @@ def adapt(
     least = target.least_letters
     # JSON in canonical form may have blanks that the body has not, but never twice its letters.
     if least is not None and (size is None or 2 * size >= least):
-        memory, marked = recorder.memory, None
-        if memory is not None and memory.known is not None:
-            marked = marked_again(request, target, facts, recorder, memory)
-        if marked is not None:
-            request = marked
-        elif (memory is not None and memory.known is not None) or _has_letters(request, least):
-            request = apply_caching(request, target, facts, recorder, owner)
+        again = marked_again(request, target, facts, recorder)
+        if again is None and (_is_known(recorder) or _has_letters(request, least)):
+            again = apply_caching(request, target, facts, recorder, owner)
+        request = again or request
     return Adapted(request, recorder, answer_adapter, target)
+
+
+def _is_known(recorder: LossRecorder) -> bool:
+    """Whether a request with the same beginning had breakpoints."""
+    return recorder.memory is not None and recorder.memory.known is not None
 
 
 def _has_letters(request: Request, letters: int) -> bool:
