@@ -101,8 +101,11 @@ class WrittenTurns:
     none."""
 
     is_next = False
-    """Whether the request is the one before with a call and its result behind, and `wanted` has
-    the breakpoints in front of them and at the end."""
+    """Whether the request is the previous one plus a call and its result; `wanted` then has the
+    breakpoints before them and at the end."""
+    recipient: Any = None
+    """The recipient that `rewrites` are for: messages of the model, their rewritten forms, and the
+    calls of the recorder for each."""
 
     def __init__(
         self,
@@ -128,9 +131,8 @@ class WrittenTurns:
         self.wanted: list[tuple[int, Message, bytes, Any]] = []
         """Breakpoints without a place yet: each with the index of its message in the request, and
         the bytes that it adds to the turn's JSON."""
-        self.length = 0
-        self.reused = 0
-        """The number of turns reused from the last request."""
+        self.length = self.reused = 0
+        """The number of messages with breakpoints, and of turns reused from the last request."""
         self.outside = b""
         """The body with an empty list in place of the turns."""
         self.digests: list[Any] = []
@@ -145,13 +147,10 @@ class WrittenTurns:
         self._recorder, self._before = recorder, before
         self.origin: tuple[Message, ...] = getattr(recorder.origin, "messages", ())
         self.rewrites: list[tuple[Message, Message, list[Any]]] = []
-        """Messages of the model, what they were rewritten as, and what was reported of them."""
-        self.recipient: Any = None
-        """Whom they were rewritten for."""
 
     @cached_property
     def _in_place(self) -> Callable[[Any], bool]:
-        """Whether a message of the request is where it was in the one before, by its identity."""
+        """Whether a message has the same index as in the previous request, by its identity."""
         before, origin = self._before, self.origin
         same = 0 if before is None else same_first(before.origin, origin)
         if before is not None and same == len(before.origin):
@@ -162,8 +161,8 @@ class WrittenTurns:
     def rewritten(
         self, message: Message, rewrite: Callable[[Message], Message], recipient: Any
     ) -> Message:
-        """The next message of the model, rewritten for a recipient: the same object as in the
-        request before, if that began with the same messages."""
+        """The next message of the model, rewritten for a recipient. It is the same object as in the
+        previous request if both begin with the same messages."""
         recorder, before, self.recipient = self._recorder, self._before, recipient
         number = len(self.rewrites)
         if before is not None and number < len(before.rewrites):

@@ -61,14 +61,12 @@ async def run(
     confirm: Confirm | None = None,
     **how: Any,
 ) -> Run:
-    """Runs at most `max_rounds` rounds of tools, and so at most one more answer; with 0, no tool is
-    run.
+    """Runs at most `max_rounds` rounds of tools, and so at most one more answer; 0 runs no tool.
 
     A call to a tool without a function in `dispatcher` ends the loop: the call is `pending`, for
     the caller to run. Without a `dispatcher`, Python functions among the tools are run; `confirm`
     is called before those that write, execute or change something on the network, which are refused
-    without it. A `ToolRegistry` as `tools` validates every input first.
-    """
+    without it. A `ToolRegistry` as `tools` validates every input first."""
     if max_rounds < 0:
         raise InterlinguaError(f"max_rounds is 0 or more, found {max_rounds}")
     tools = tools if isinstance(tools, ToolRegistry) else tuple(tools)

@@ -246,9 +246,8 @@ def write_plainly(message: Message, to: WriteContext) -> Wire | None:
     """The usual turn of an agent: one text, then calls, in a response after thinking; None for all
     others."""
     t, metadata = to.t, message.metadata
-    if metadata.provider_raw is not None or message.name is not None or message.changes is not None:
-        return None
-    if t.host.ids is not None or t.host.replay == "calls":
+    is_bare = metadata.provider_raw is message.name is message.changes is None
+    if not is_bare or t.host.ids is not None or t.host.replay == "calls":
         return None
     content: str | None = None
     thoughts: list[ThinkingBlock] = []
