@@ -118,8 +118,8 @@ class WrittenTurns:
         self.turns: list[Any] = []
         self.log: list[tuple[Any, ...]] = []
         self.text, self.start = b"", 0
-        """The body, and where its first turn begins; `ends` is where each of them ends behind that,
-        and `splices` has the breakpoints, both counted without breakpoints."""
+        """The body, and where its first turn begins; `ends` of turns and `splices` (breakpoints)
+        are counted from there, without breakpoints."""
         self.ends: list[int] = []
         self.splices: dict[int, bytes] = {}
         self.marked: dict[int, Any] = {} if before is None else before.marked
@@ -133,8 +133,7 @@ class WrittenTurns:
         the bytes that it adds to the turn's JSON."""
         self.length = self.reused = 0
         """The number of messages with breakpoints, and of turns reused from the last request."""
-        self.outside = b""
-        """The body with an empty list in place of the turns."""
+        self.outside = b""  # the body with an empty list in place of the turns
         self.digests: list[Any] = []
         """Digests of the first turns, by the code that compares bodies."""
         self._betas: list[tuple[int, list[str]]] = []
@@ -145,7 +144,7 @@ class WrittenTurns:
         """Turns with a breakpoint, and the bytes that it adds."""
         self.breakpoint_in = breakpoint_in
         self._recorder, self._before = recorder, before
-        self.origin: tuple[Message, ...] = getattr(recorder.origin, "messages", ())
+        self.origin = recorder.origin.messages  # type: ignore[union-attr]  # it is a request
         self.rewrites: list[tuple[Message, Message, list[Any]]] = []
 
     @cached_property

@@ -246,8 +246,9 @@ def write_plainly(message: Message, to: WriteContext) -> Wire | None:
     """The usual turn of an agent: one text, then calls, in a response after thinking; None for all
     others."""
     t, metadata = to.t, message.metadata
-    is_bare = metadata.provider_raw is message.name is message.changes is None
-    if not is_bare or t.host.ids is not None or t.host.replay == "calls":
+    if metadata.provider_raw is not None or message.name is not None or message.changes is not None:
+        return None
+    if t.host.ids is not None or t.host.replay == "calls":
         return None
     content: str | None = None
     thoughts: list[ThinkingBlock] = []
@@ -265,9 +266,7 @@ def write_plainly(message: Message, to: WriteContext) -> Wire | None:
             return None
         elif kind is TextBlock:
             content = block.text
-            if not content or block.citations:
-                return None
-            if block.signature is not None or block.phase is not None:
+            if not content or block.citations or not block.signature is block.phase is None:
                 return None
         elif kind is ThinkingBlock and t.answer:
             thoughts.append(block)
