@@ -180,7 +180,7 @@ def test_a_second_provider_with_own_keys_is_never_asked_by_fallback(tmp_path: Pa
     settings = Settings(providers={"openai": BY_CLIENT}, routes=ROUTES)
     (problem,) = check(settings)
     assert problem.place == "routes.last"
-    assert "first provider of a route only" in problem.text
+    assert "sent only to the first provider of a route" in problem.text
 
 
 def test_keys_and_credentials_are_one_or_the_other() -> None:
