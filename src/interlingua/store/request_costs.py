@@ -6,7 +6,7 @@ their own. Requests of turns are not among them; their costs are with the messag
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Context, Decimal
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ import msgspec
 from interlingua.model.message import from_micros, micros
 from interlingua.model.metadata import Usage, reported_cost
 from interlingua.store.migrations import COSTS, USED
-from interlingua.store.request_stats import AT_ONCE, DAY
+from interlingua.store.request_stats import AT_ONCE, DAY, KNOWN, LACKING, TOTAL_COST
 from interlingua.store.statements import Op, Step, Work
 
 BILLED, REPORTED = "billed", "reported"
@@ -33,14 +33,6 @@ _CHANGE = (
     + ", ".join([f"{name} = request_costs.{name} {{sign}} excluded.{name}" for name in _SUMS])
 )
 _ADD = _CHANGE.format(costs=f"VALUES ({', '.join('?' * (3 + len(_SUMS)))})", sign="+")
-PAID = (
-    *("at", "front", "model", "user_id", "team_id", "key_id", "input_tokens", "output_tokens"),
-    *("cached_input_tokens", "cache_creation_input_tokens", "reasoning_tokens"),
-    *("cost_usd", "usage_more"),
-)
-"""The columns of a request with its usage, its cost and its owner."""
-_PARTLY = '{"unpriced"'
-"""How the rest of a usage with an unpriced part begins (`requests.py`)."""
 _PLACES = 24
 """Digits behind the point, which two columns hold."""
 _EMPTY = f"DELETE FROM request_costs WHERE kind IN {COST_KINDS} AND day <= ? AND requests = 0"
@@ -101,10 +93,14 @@ class RequestCosts(Work):
         sql = _CHANGE.format(costs=COSTS[self._engine], sign=sign).replace("{which}", which)
         yield Step(self._marks(sql), values)
 
-    def _add_costs(self, paid: Sequence[Sequence[Any]], first: int) -> Op[None]:
-        """Add the costs of new requests, numbered from `first` on: the `PAID` columns of each."""
-        sums = _summed(paid)
-        if sums is None:  # the database finds it as it will when these are taken away
+    def _add_costs(
+        self, alike: Mapping[tuple[Any, ...], Sequence[Any]], more: Iterable[str | None], first: int
+    ) -> Op[None]:
+        """Add the costs of new requests, numbered from `first` on: their sums, and what few of them
+        have of a usage."""
+        sums = _summed(alike)
+        if sums is None or any(rest is not None and "cost" in rest for rest in more):
+            # The database finds it as it will when these are taken away.
             yield from self._change_costs("+", "seq >= ?", (first,))
         elif sums:  # in one order, so that two programs never wait for each other
             values = [(*place, *sums[place]) for place in sorted(sums)]
@@ -170,26 +166,19 @@ class _Costs:
         return [_row(*place, *sums) for place, sums in self._sums.items()]
 
 
-def _summed(paid: Sequence[Sequence[Any]]) -> dict[tuple[str, int, str], list[int]] | None:
-    """Sums by kind, day and name; None where a provider may have its own cost of a request, or a
-    cost has more digits than are stored."""
+def _summed(
+    alike: Mapping[tuple[Any, ...], Sequence[Any]],
+) -> dict[tuple[str, int, str], list[int]] | None:
+    """Sums by kind, day and name; None where a cost has more digits than are stored."""
     groups: dict[tuple[Any, ...], list[Any]] = {}
-    for at, front, *names, fresh, output, cached, written, reasoning, cost, more in paid:
-        if more is not None and "cost" in more:
-            return None
-        used = (cost, fresh, output, cached, written, reasoning, more)
-        if front == SESSIONS or (cost is None and used.count(None) == len(used)):
+    for (hour, _, model, _, key, team, _, user, front), counts in alike.items():
+        if front == SESSIONS or not counts[KNOWN]:
             continue
-        place = (at // DAY * DAY, *names)
-        sums = groups.get(place)
-        if sums is None:
-            sums = groups[place] = [0, 0, 0, 0, NOTHING]
-        sums[0] += 1
-        sums[1] += cost is None or (more is not None and more.startswith(_PARTLY))
-        sums[2] += (fresh or 0) + (cached or 0) + (written or 0)
-        sums[3] += output or 0
-        if cost is not None:
-            sums[4] = _ADDING.add(sums[4], Decimal(cost))
+        place = (hour - hour % DAY, model, user, team, key)
+        sums = groups.setdefault(place, [0, 0, 0, 0, NOTHING])
+        known = (counts[KNOWN], counts[LACKING], sum(counts[6:9]), counts[9])
+        sums[:4] = map(int.__add__, sums[:4], known)
+        sums[4] = _ADDING.add(sums[4], counts[TOTAL_COST])
     found: dict[tuple[str, int, str], list[int]] = {}
     for (day, model, user, team, key), (*counts, total) in groups.items():
         dollars, _, digits = f"{total:f}".partition(".")

@@ -7,8 +7,9 @@ team; and the same again for its tenant, which may read only that. Days and hour
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Context, Decimal
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlingua.model.message import micros
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from interlingua.store.requests import RequestRow
 
 HOUR, DAY = 3_600_000_000, 86_400_000_000
-NANO = 10**9
+NANO = Decimal(10**9)
 AT_ONCE = 500
 """Ids that are looked up in one statement."""
 EVERYONE = ""
@@ -95,21 +96,12 @@ class RequestStats(Work):
         rows = yield Step(self._sql(sql), values)
         return [StatsRow._make([*row[:5], tuple(row[5:])]) for row in rows]
 
-    def _count_new(self, rows: Sequence[RequestRow]) -> Op[list[RequestRow]]:
-        """Counts requests that are about to be written and are not stored yet."""
-        there = {id for (id,) in (yield from self._of_ids("id", [row.id for row in rows]))}
-        alike: dict[_Counted, list[int]] = {}
-        new: list[RequestRow] = []
-        for row in rows:
-            if row.id not in there:
-                there.add(row.id)
-                new.append(row)
-                _count(alike, row)
+    def _count_requests(self, alike: Mapping[tuple[Any, ...], Sequence[Any]]) -> Op[None]:
+        """Count requests that are about to be written."""
         sums: dict[Place, list[int]] = {}
-        for counted, counts in alike.items():  # mostly a few, of many requests
-            add_counts(sums, counted, counts)
+        for each, counts in alike.items():  # mostly a few, of many requests
+            add_counts(sums, Alike._make(each), counts[: len(COUNTS)])
         yield from self._add(sums)
-        return new
 
     def _count_costs(self, costs: Sequence[tuple[str, Usage]]) -> Op[None]:
         """Counts the differences of new costs before they are saved."""
@@ -123,7 +115,7 @@ class RequestStats(Work):
             change = [0] * len(COUNTS)
             change[COUNTS.index("unpriced")] = after[0] - before[0]
             change[COUNTS.index("cost")] = after[1] - before[1]
-            add_counts(sums, _counted(row), change)
+            add_counts(sums, _alike(row), change)
         yield from self._add(sums)
 
     def _of_ids(self, columns: str, ids: list[str]) -> Op[list[Any]]:
@@ -140,51 +132,91 @@ class RequestStats(Work):
             yield Step(self._sql(_ADD), values, many=True)
 
 
-_Counted = tuple[int, int, str | None, str | None, str | None, str | None, str | None]
-"""The fields that decide where a request counts: hour, bucket, model, requested model, key, team
-and tenant."""
+class Alike(NamedTuple):
+    """What decides where a request counts: its hour, its bucket, its model as it is and as it was
+    asked for, and whose it is."""
+
+    hour: int
+    bucket: int
+    model: str | None
+    asked: str | None
+    key_id: str | None
+    team_id: str | None
+    tenant: str | None
+    user_id: str | None
+    front: str
 
 
-def _counted(row: RequestRow) -> _Counted:
-    at, bucket = micros(row.at), bisect_right(BOUNDS, row.duration_ms)
-    names = (row.model, row.asked, row.key_id, row.team_id, row.tenant)
-    return (at - at % HOUR, bucket, *names)
+_names = attrgetter(*Alike._fields[2:])
+_usage = attrgetter(
+    *("input_tokens", "output_tokens", "cached_input_tokens", "cache_creation_input_tokens"),
+    *("cost_usd", "unpriced", "reasoning_tokens"),
+)
+KNOWN, LACKING, TOTAL_COST = range(len(COUNTS), len(COUNTS) + 3)
+"""Behind `COUNTS`: requests with a known usage, those of them with an unknown part of their cost,
+and the exact sum of what is known of it."""
+_NO_SUMS = (*[0] * TOTAL_COST, Decimal(0))
+_ADDING = Context(prec=80)
 
 
-def _count(alike: dict[_Counted, list[int]], row: RequestRow) -> None:
-    """Adds the values of a request to each of its `COUNTS`."""
-    counted = _counted(row)
-    sums = alike.get(counted)
-    if sums is None:
-        sums = alike[counted] = [0] * len(COUNTS)
-    sums[0] += 1
-    if row.error is not None:
-        sums[1] += 1
-    if row.attempts > 1:
-        sums[2] += 1
-    if row.losses > 0:
-        sums[3] += 1
-        sums[4] += row.losses
-    usage = row.usage
-    if usage is not None:
-        unpriced, cost = _money(usage)
-        sums[5] += unpriced
-        sums[6] += usage.input_tokens or 0
-        sums[7] += usage.cached_input_tokens or 0
-        sums[8] += usage.cache_creation_input_tokens or 0
-        sums[9] += usage.output_tokens or 0
-        sums[10] += cost
+def _alike(row: RequestRow) -> Alike:
+    at = micros(row.at)
+    return Alike(at - at % HOUR, bisect_right(BOUNDS, row.duration_ms), *_names(row))
 
 
-def add_counts(sums: dict[Place, list[int]], counted: _Counted, counts: Sequence[int]) -> None:
+def added_up(
+    rows: Iterable[RequestRow], times: Iterable[int], more: Iterable[str | None]
+) -> dict[tuple[Any, ...], list[Any]]:
+    """The sums of requests by what they have in common (`Alike`); `times` and `more` are stored
+    columns of theirs: when they came, and what few requests have of a usage."""
+    found: dict[tuple[Any, ...], list[Any]] = {}
+    for row, at, rest in zip(rows, times, more, strict=True):
+        alike = (at - at % HOUR, bisect_right(BOUNDS, row.duration_ms), *_names(row))
+        sums = found.get(alike)
+        if sums is None:
+            sums = found[alike] = [*_NO_SUMS]
+        sums[0] += 1
+        if row.error is not None:
+            sums[1] += 1
+        if row.attempts > 1:
+            sums[2] += 1
+        if row.losses > 0:
+            sums[3] += 1
+            sums[4] += row.losses
+        if row.usage is not None:
+            _add_usage(sums, row.usage, rest is not None)
+    return found
+
+
+def _add_usage(sums: list[Any], usage: Usage, has_more: bool) -> None:
+    fresh, output, cached, written, cost, unpriced, reasoning = _usage(usage)
+    if cost is not None:
+        sums[KNOWN] += 1
+        sums[10] += int((cost * NANO).to_integral_value())
+        sums[TOTAL_COST] = _ADDING.add(sums[TOTAL_COST], cost)
+        if unpriced is not None:
+            sums[5] += bool(unpriced)
+            sums[LACKING] += 1
+    else:
+        sums[5] += 1
+        if has_more or (fresh, output, cached, written, reasoning) != (None,) * 5:
+            sums[KNOWN] += 1
+            sums[LACKING] += 1
+    sums[6] += fresh or 0
+    sums[7] += cached or 0
+    sums[8] += written or 0
+    sums[9] += output or 0
+
+
+def add_counts(sums: dict[Place, list[int]], alike: Alike, counts: Sequence[int]) -> None:
     """Add counts of requests under everything that they count under."""
-    for place in _places(counted):
+    for place in _places(alike):
         there = sums.get(place)
         sums[place] = list(counts) if there is None else [*map(int.__add__, there, counts)]
 
 
-def _places(counted: _Counted) -> Iterator[Place]:
-    hour, bucket, model, asked, key_id, team_id, tenant = counted
+def _places(alike: Alike) -> Iterator[Place]:
+    hour, bucket, model, asked, key_id, team_id, tenant, *_ = alike
     names = {
         TOTAL: "",
         "model": model,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,8 +20,8 @@ from interlingua.model.codec import dumps
 from interlingua.model.message import micros
 from interlingua.model.metadata import BREAKDOWNS, Usage
 from interlingua.store.errors import NotFoundError
-from interlingua.store.request_costs import PAID, RequestCosts
-from interlingua.store.request_stats import RequestStats
+from interlingua.store.request_costs import RequestCosts
+from interlingua.store.request_stats import RequestStats, added_up
 from interlingua.store.rows import EVENTS, EventRow, JsonObject, Part, Table
 from interlingua.store.statements import Op, Step, Work
 
@@ -109,8 +109,8 @@ _PARTS = {"usage": Part(_USAGE, _usage_columns, _usage)}
 REQUESTS = Table("requests", RequestRow, names=_NAMES, parts=_PARTS)
 LISTED = Table("requests", RequestRow, names=_NAMES, parts=_PARTS, without=("tries", "report"))
 """The columns of requests in a list."""
-_SEQ, _EVENT_SEQ = REQUESTS.columns.index("seq"), EVENTS.columns.index("seq")
-_paid = itemgetter(*map(REQUESTS.columns.index, PAID))
+_AT, _SEQ, _REST = map(REQUESTS.columns.index, ("at", "seq", "usage_more"))
+_EVENT_SEQ = EVENTS.columns.index("seq")
 
 
 class RequestFilter(NamedTuple):
@@ -192,34 +192,38 @@ class Trace(Work):
         Stored ones keep their place. `ended_turn` is the session and the turn that they end, as
         in `end_turn`."""
         events = [each if type(each) is EventRow else EventRow.of(each) for each in events]
-        numbers = [0] * len(events)
+        numbers = yield from self._add_events(events)
+        if ended_turn is not None:
+            yield Step(self.sql.let_go, ended_turn)
+        replace = msgspec.structs.replace
+        return [replace(each, seq=numbers[each.session_id][each.id]) for each in events]
+
+    def _add_events(self, events: Sequence[EventRow]) -> Op[dict[str, dict[str, int]]]:
+        """The numbers of events, by session and id; new ones are stored."""
+        by_session: dict[str, list[EventRow]] = {}
+        for event in events:
+            by_session.setdefault(event.session_id, []).append(event)
+        numbers: dict[str, dict[str, int]] = {}
         new: list[list[Any]] = []
-        by_session: dict[str, list[int]] = {}
-        for index, event in enumerate(events):
-            by_session.setdefault(event.session_id, []).append(index)
         for session_id in sorted(by_session):  # always in one order, so that none waits in a circle
             if self.sql.lock_trace:
                 yield Step(self.sql.lock_trace, (session_id,))
-            indexes = by_session[session_id]
-            first = min(events[index].id for index in indexes)
-            there = dict((yield Step(self.sql.events_there, (session_id, first))))
+            some = by_session[session_id]
+            first = min([event.id for event in some])
+            there = numbers[session_id] = dict(
+                (yield Step(self.sql.events_there, (session_id, first)))
+            )
             last = (yield Step(self.sql.last_event, (session_id,)))[0][0]
-            for index in indexes:
-                event = events[index]
-                known = there.get(event.id)
-                if known is None:
+            for event in some:
+                if event.id not in there:
                     last += 1
-                    known = there[event.id] = last
+                    there[event.id] = last
                     stored = EVENTS.values(event)
-                    stored[_EVENT_SEQ] = known
+                    stored[_EVENT_SEQ] = last
                     new.append(stored)
-                numbers[index] = known
         if new:
             yield Step(self.sql.add_event, new, many=True)
-        if ended_turn is not None:
-            yield Step(self.sql.let_go, ended_turn)
-        both = zip(events, numbers, strict=True)
-        return [msgspec.structs.replace(event, seq=number) for event, number in both]
+        return numbers
 
     def events(
         self, session_id: str, after: int = 0, limit: int = 1000, types: Sequence[str] = ()
@@ -252,20 +256,24 @@ class Requests(Trace, RequestStats, RequestCosts):
         """Stores finished requests and their events in the trace, all or none; requests that are
         stored already stay as they are."""
         if events:
-            yield from self.append_events(events)
+            yield from self._add_events(events)
         if not rows:
             return
         if self.sql.lock_trace:
             yield Step(self.sql.lock_trace, (LOCK,))
-        new = yield from self._count_new(rows)
+        there = {id for (id,) in (yield from self._of_ids("id", [row.id for row in rows]))}
+        new = [*{row.id: row for row in reversed(rows) if row.id not in there}.values()][::-1]
         if not new:
             return
         first = (yield from self.last_request()) + 1
-        values = [REQUESTS.values(row) for row in new]
-        for seq, stored in enumerate(values, first):
-            stored[_SEQ] = seq
-        yield Step(self._sql(f"{REQUESTS.insert()} ON CONFLICT (id) DO NOTHING"), values, many=True)
-        yield from self._add_costs([_paid(stored) for stored in values], first)
+        stored = [REQUESTS.values(row) for row in new]
+        for seq, values in enumerate(stored, first):
+            values[_SEQ] = seq
+        more = [values[_REST] for values in stored]
+        alike = added_up(new, [values[_AT] for values in stored], more)
+        yield from self._count_requests(alike)
+        yield Step(self._sql(f"{REQUESTS.insert()} ON CONFLICT (id) DO NOTHING"), stored, many=True)
+        yield from self._add_costs(alike, more, first)
 
     def save_costs(self, costs: Sequence[tuple[str, Usage]]) -> Op[None]:
         """The costs of requests by another price table: their ids, and usages with that cost."""
