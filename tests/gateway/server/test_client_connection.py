@@ -61,11 +61,17 @@ class Answering:
 
 
 @asynccontextmanager
-async def serving(app: Any) -> AsyncGenerator[int, None]:
+async def serving(app: Any, **settings: Any) -> AsyncGenerator[int, None]:
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     config = uvicorn.Config(
-        app, http=protocol(Limits()), ws="none", lifespan="off", log_config=None, access_log=False
+        app,
+        http=protocol(Limits()),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        **settings,
     )
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve(sockets=[listening]))
@@ -194,3 +200,34 @@ def test_who_waits_for_a_body_hears_that_the_client_has_left() -> None:
 
     asyncio.run(work())
     assert app.left == [True]
+
+
+class Sleeping:
+    """Answers after so many seconds, which the path says."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(float(scope["path"][1:]))
+        assert scope[DIRECT_CLIENT].answer(200, [], b"{}")
+
+
+def test_a_connection_is_closed_when_it_was_quiet_for_long_enough() -> None:
+    quiet, waits = 0.4, [0, 0.6, 0, 0]
+    """The second answer takes longer than a connection may be quiet."""
+
+    async def work() -> list[float]:
+        loop, began = asyncio.get_running_loop(), []
+        async with serving(Sleeping(), timeout_keep_alive=quiet) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for seconds in waits:
+                head = f"POST /{seconds} HTTP/1.1\r\nHost: localhost\r\n"
+                writer.write(head.encode() + b"Content-Length: 2\r\n\r\n{}")
+                await asyncio.wait_for(reader.readuntil(b"{}"), 5)
+                began.append(loop.time())
+                await asyncio.sleep(quiet / 2)
+            assert await asyncio.wait_for(reader.read(), 5) == b"", "it is closed"
+            began.append(loop.time())
+            writer.close()
+        return began
+
+    *_, last, end = asyncio.run(work())
+    assert quiet * 0.9 < end - last < quiet * 2

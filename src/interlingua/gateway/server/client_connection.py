@@ -34,8 +34,9 @@ else:
         HttpToolsProtocol = WebSocketsSansIOProtocol = type("Missing", (), {})
 
 PARTS = (
-    *("_start_asgi_task", "_unset_keepalive_if_required", "on_response_complete"),
-    *("data_received", "on_headers_complete", "on_message_complete", "shutdown"),
+    *("_start_asgi_task", "_unset_keepalive_if_required", "timeout_keep_alive_handler"),
+    *("data_received", "on_headers_complete", "on_message_complete", "on_response_complete"),
+    "shutdown",
 )
 WEBSOCKET_PARTS = ("handle_connect", "run_asgi", "shutdown")
 
@@ -166,6 +167,8 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
     _under_way: Any = None
     _thrown = 0
     _ending: asyncio.TimerHandle | None = None
+    _quiet_since: float | None = None
+    """When the last answer was sent, if nothing has come since."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         HttpToolsProtocol.connection_made(self, transport)
@@ -189,9 +192,10 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
             if cycle is not self.cycle:
                 cycle.disconnected = True
                 cycle.message_event.set()
-        # uvicorn does so only where the client said goodbye: after a reset its timer would keep
-        # all of the connection for as long as the next request is waited for.
-        self._unset_keepalive_if_required()
+        # Its timer would keep all of the connection for as long as the next request is waited for.
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
+            self.timeout_keep_alive_task = None
 
     # Headers
 
@@ -274,14 +278,37 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
     def on_response_complete(self) -> None:
         if self._under_way is not None:  # no circle of the two, which only the collector would end
             self._under_way.scope.pop(DIRECT_CLIENT, None)
-        HttpToolsProtocol.on_response_complete(self)
+        if self.timeout_keep_alive_task is None or self.pipeline:
+            HttpToolsProtocol.on_response_complete(self)
+        else:
+            self.server_state.total_requests += 1
+            self.flow.resume_reading()
         cycle: Any = self.cycle
         if not cycle.response_complete or self.transport.is_closing():
             return
+        self._quiet_since = self.loop.time()
         self.idle[self] = None
         if cycle.more_body:
             self._thrown = 0
             self._ending = self.loop.call_later(self.leftover_seconds, self.transport.close)
+
+    # uvicorn sets a timer after each answer and stops it when something comes. Ours goes on, and
+    # looks for how long it was quiet.
+
+    def _unset_keepalive_if_required(self) -> None:
+        self._quiet_since = None
+
+    def timeout_keep_alive_handler(self) -> None:
+        self.timeout_keep_alive_task = None
+        if self._quiet_since is None:  # the next answer sets it
+            return
+        left = self._quiet_since + self.timeout_keep_alive - self.loop.time()
+        if left <= 0:
+            HttpToolsProtocol.timeout_keep_alive_handler(self)
+        else:
+            self.timeout_keep_alive_task = self.loop.call_later(
+                left, self.timeout_keep_alive_handler
+            )
 
     # Bodies
 
