@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.profiles.estimate import estimate_input_tokens
+from interlingua.profiles.estimate import estimate_input_tokens, features
 from interlingua.profiles.estimate.estimator import load
 from interlingua.profiles.estimate.features import Pieces, PieceWeights, WeighedPieces, count
 
@@ -48,3 +50,33 @@ def test_a_text_weighs_what_its_pieces_weigh(texts: list[str]) -> None:
     assert weighed.weigh(weights) == pytest.approx(counted.weigh(weights))
     assert "Key" in known
     assert max(map(len, known)) <= 12
+
+
+ALPHABETS = (
+    *("abcXYZ01.,- \n", "aB \n\t_{}\"'12", "aé \n1.", "\n \t", "ab \n\r\x0b\x0c", "a\0 \n"),
+    *("aé\u3000 \n\xa0中b1.\x1c", "ab中\x85\n ", "ab. \n" * 30 + "\u3000\u2028\xa0é"),
+    "abcdefgh" * 9 + " \n\té.\xa0",
+    "".join(map(chr, range(128))),
+)
+
+
+def test_long_texts_are_counted_as_if_they_were_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(1)
+    for _ in range(5000):
+        alphabet = chance.choice(ALPHABETS)
+        text = "".join(chance.choices(alphabet, k=chance.randrange(1, 70)))
+        cut, counted = Pieces(), Pieces()
+        monkeypatch.setattr(features, "_LONG", 1000)
+        cut.add(text)
+        monkeypatch.setattr(features, "_LONG", 0)
+        counted.add(text)
+        assert counted == cut, repr(text)
+
+
+def test_the_weights_of_pieces_that_are_kept_are_not_the_first_for_ever() -> None:
+    weights = features.PieceWeights({"words": 1.0})
+    most = features._MOST_PIECES
+    for number in range(most + 1):
+        assert weights[f"a{number}"] == 1.0
+    assert 0 < len(weights) <= most
+    assert f"a{most}" in weights
