@@ -76,6 +76,7 @@ _LONG = 200
 than to cut it."""
 _FEW = 32
 """Characters for each word that is not ASCII; where there are more of them, all is cut."""
+_AT_ONCE = 256
 _BLANKS = " \t\r\f\v"
 _NEUTRAL = "\0"
 """Stands for a word that is counted apart."""
@@ -100,17 +101,24 @@ def _carried(classes: int, every: int) -> tuple[int, int]:
     return blanks, blanks + lines
 
 
+def _odd_places(text: str) -> Iterator[int]:
+    """Where characters are that are not ASCII; most of a text has none."""
+    for start in range(0, len(text), _AT_ONCE):
+        if not text[start : start + _AT_ONCE].isascii():
+            for found in _ODD.finditer(text, start, start + _AT_ONCE):
+                yield found.start()
+
+
 def _without_odd(text: str) -> tuple[str, list[str]]:
     """The text with a mark in place of each word that is not ASCII, and those words; nothing if
     there are many, or if blanks of other alphabets are beside them."""
     parts, odd, at = list[str](), list[str](), 0
-    for found in _ODD.finditer(text):
-        place = found.start()
+    for place in _odd_places(text):
         if place < at:
             continue
         start = max(at, *[text.rfind(blank, at, place) + 1 for blank in " \t\n"])
         parts.append(text[at:start])
-        at = _TO_BLANK.match(text, found.end()).end()  # type: ignore[union-attr]  # it may be empty
+        at = _TO_BLANK.match(text, place).end()  # type: ignore[union-attr]  # it may be empty
         odd.append(text[start:at])
         if odd[-1].strip() != odd[-1] or len(odd) * _FEW > len(text):
             return "", []
