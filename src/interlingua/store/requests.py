@@ -85,7 +85,10 @@ def _usage(stored: Sequence[Any]) -> Usage | None:
 
 def amount(cost: Decimal | None) -> str | None:
     """A cost in its stored form: never with an exponent."""
-    return None if cost is None else f"{cost:f}"
+    if cost is None:
+        return None
+    text = str(cost)
+    return f"{cost:f}" if "E" in text else text
 
 
 _USAGE = (
@@ -221,8 +224,7 @@ class Trace(Work):
                     stored = EVENTS.values(event)
                     stored[_EVENT_SEQ] = last
                     new.append(stored)
-        if new:
-            yield Step(self.sql.add_event, new, many=True)
+        yield from self._insert_rows(EVENTS, new)
         return numbers
 
     def events(
@@ -272,7 +274,7 @@ class Requests(Trace, RequestStats, RequestCosts):
         more = [values[_REST] for values in stored]
         alike = added_up(new, [values[_AT] for values in stored], more)
         yield from self._count_requests(alike)
-        yield Step(self._sql(f"{REQUESTS.insert()} ON CONFLICT (id) DO NOTHING"), stored, many=True)
+        yield from self._insert_rows(REQUESTS, stored, " ON CONFLICT (id) DO NOTHING")
         yield from self._add_costs(alike, more, first)
 
     def save_costs(self, costs: Sequence[tuple[str, Usage]]) -> Op[None]:

@@ -124,11 +124,12 @@ class Table(Generic[R]):
     def _marks(self) -> list[str]:
         return ["{json}" if column in self._json else "?" for column in self.columns]
 
-    def insert(self, **more: str) -> str:
-        """An INSERT of a row; `more` are values of further columns."""
+    def insert(self, count: int = 1, **more: str) -> str:
+        """An INSERT of so many rows; `more` are values of further columns."""
         columns = ", ".join([*self.columns, *more])
         marks = ", ".join([*self._marks(), *more.values()])
-        return f"INSERT INTO {self.name} ({columns}) VALUES ({marks})"
+        rows = ", ".join([f"({marks})"] * count)
+        return f"INSERT INTO {self.name} ({columns}) VALUES {rows}"
 
     def upsert(self) -> str:
         """An INSERT over the row with its id if there is one."""

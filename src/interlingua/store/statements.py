@@ -11,12 +11,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from decimal import InvalidOperation
+from functools import cache
+from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from interlingua.model.ids import Ulids
-from interlingua.store.rows import CALLS, EVENTS, NEW_SESSIONS, SESSIONS
+from interlingua.store.rows import CALLS, EVENTS, NEW_SESSIONS, SESSIONS, Table
 
 N = TypeVar("N", bound=NamedTuple)
 
@@ -207,7 +209,6 @@ class Statements(NamedTuple):
     lock_trace: str = "{lock_trace}"
     last_event: str = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = ?"
     events_there: str = "SELECT id, seq FROM events WHERE session_id = ? AND id >= ?"
-    add_event: str = EVENTS.insert()
     events: str = (
         f"SELECT {_EVENT} FROM events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT {{limit}}"
     )
@@ -335,6 +336,16 @@ def run(op: Op[T], execute: Callable[[Step], Rows]) -> T:
         op.close()
 
 
+TOGETHER = 100
+"""Rows in one INSERT: with fewer, a statement's own price is seen, and the library does not keep
+longer ones."""
+
+
+@cache
+def _inserting(table: Table[Any], count: int, is_sqlite: bool) -> str:
+    return fill(table.insert(count), is_sqlite)
+
+
 class Work:
     """Shared by all operations of one store: its statements, its name in errors, its ids."""
 
@@ -345,6 +356,21 @@ class Work:
 
     def _sql(self, text: str) -> str:
         return fill(text, self.sql.is_sqlite)
+
+    def _insert_rows(
+        self, table: Table[Any], rows: Sequence[Sequence[Any]], end: str = ""
+    ) -> Op[None]:
+        """Insert stored rows. For each statement SQLite's library takes Python's lock again, in
+        turns with those who have work to do, so that many rows are a statement."""
+        whole = len(rows) // TOGETHER * TOGETHER if self.sql.is_sqlite else 0
+        if whole:
+            groups = [
+                [*chain.from_iterable(rows[at : at + TOGETHER])] for at in range(0, whole, TOGETHER)
+            ]
+            yield Step(_inserting(table, TOGETHER, True) + end, groups, many=True)
+        if len(rows) > whole:
+            sql = _inserting(table, 1, self.sql.is_sqlite)
+            yield Step(sql + end, rows[whole:], many=True)
 
 
 def now() -> int:

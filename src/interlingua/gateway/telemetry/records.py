@@ -30,7 +30,7 @@ from interlingua.model.losses import Loss, Report
 from interlingua.model.metadata import BREAKDOWNS, StopReason, Usage, reported_cost
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.requests import RequestRow
+from interlingua.store.requests import RequestRow, amount
 from interlingua.store.rows import EventRow
 from interlingua.store.sessions import Before, Sizes, Swept
 
@@ -197,7 +197,7 @@ def completed(exchange: Exchange, cost: Decimal | None, version: str | None) -> 
     usage, fields = outcome.usage, _common(exchange)
     fields["input_tokens"] = 0 if usage is None else usage.input_tokens or 0
     fields["output_tokens"] = 0 if usage is None else usage.output_tokens or 0
-    fields["cost_usd"] = None if cost is None else f"{cost:f}"
+    fields["cost_usd"] = amount(cost)
     fields["pricing_version"] = None if cost is None else version
     fields["stop_reason"] = str(outcome.stop_reason or StopReason.OTHER)
     if usage is not None and usage.cached_input_tokens:
