@@ -63,11 +63,13 @@ class StatsRow(NamedTuple):
 
 _COLUMNS = ", ".join(COUNTS)
 _ADD = (
-    f"INSERT INTO request_stats ({', '.join(Place._fields)}, {_COLUMNS})"
-    f" VALUES ({', '.join('?' * (len(Place._fields) + len(COUNTS)))})"
+    f"INSERT INTO request_stats ({', '.join(Place._fields)}, {_COLUMNS}) VALUES {{rows}}"
     " ON CONFLICT (tenant, kind, period, name, bucket) DO UPDATE SET "
     + ", ".join(f"{name} = request_stats.{name} + excluded.{name}" for name in COUNTS)
 )
+_ROW = f"({', '.join('?' * (len(Place._fields) + len(COUNTS)))})"
+_TOGETHER = 16
+"""Sums in one statement: there are some dozens for each batch of requests."""
 _SUMS = ", ".join(f"CAST(sum({name}) AS BIGINT)" for name in COUNTS)
 _WINDOW = "CASE WHEN period >= ? THEN 1 WHEN period >= ? THEN 7 ELSE 30 END"
 _WHERE = "FROM request_stats WHERE tenant = ? AND period >= ? AND kind IN"
@@ -129,7 +131,11 @@ class RequestStats(Work):
     def _add(self, sums: dict[Place, list[int]]) -> Op[None]:
         if sums:  # in one order, so that two programs never wait for each other
             values = [(*place, *sums[place]) for place in sorted(sums)]
-            yield Step(self._sql(_ADD), values, many=True)
+            yield from self._grouped(
+                lambda count: self._sql(_ADD.replace("{rows}", ", ".join([_ROW] * count))),
+                values,
+                _TOGETHER,
+            )
 
 
 class Alike(NamedTuple):

@@ -360,17 +360,22 @@ class Work:
     def _insert_rows(
         self, table: Table[Any], rows: Sequence[Sequence[Any]], end: str = ""
     ) -> Op[None]:
-        """Insert stored rows. For each statement SQLite's library takes Python's lock again, in
-        turns with those who have work to do, so that many rows are a statement."""
-        whole = len(rows) // TOGETHER * TOGETHER if self.sql.is_sqlite else 0
+        """Insert stored rows."""
+        is_sqlite = self.sql.is_sqlite
+        return self._grouped(lambda count: _inserting(table, count, is_sqlite) + end, rows)
+
+    def _grouped(
+        self, sql: Callable[[int], str], rows: Sequence[Sequence[Any]], size: int = TOGETHER
+    ) -> Op[None]:
+        """A statement for each `size` rows, and one for each of the rest; `sql` is that for so
+        many. For each statement SQLite's library takes Python's lock again, in turns with those who
+        have work to do."""
+        whole = len(rows) // size * size if self.sql.is_sqlite else 0
         if whole:
-            groups = [
-                [*chain.from_iterable(rows[at : at + TOGETHER])] for at in range(0, whole, TOGETHER)
-            ]
-            yield Step(_inserting(table, TOGETHER, True) + end, groups, many=True)
+            groups = [[*chain(*rows[at : at + size])] for at in range(0, whole, size)]
+            yield Step(sql(size), groups, many=True)
         if len(rows) > whole:
-            sql = _inserting(table, 1, self.sql.is_sqlite)
-            yield Step(sql + end, rows[whole:], many=True)
+            yield Step(sql(1), rows[whole:], many=True)
 
 
 def now() -> int:
