@@ -12,12 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 from interlingua.model.ids import Ulids
+from interlingua.model.message import micros
 from interlingua.model.metadata import Usage
 from interlingua.store.base import Store
 from interlingua.store.errors import NotFoundError
 from interlingua.store.open import open_async_store, open_store
 from interlingua.store.requests import RequestFilter, RequestRow
 from interlingua.store.rows import EventRow
+from interlingua.store.statements import TOGETHER
 
 DAY = datetime(2026, 11, 10, 12, tzinfo=UTC)
 IDS = Ulids()
@@ -139,6 +141,24 @@ def test_a_request_and_its_event_are_written_together_and_found_together(store: 
     for each, made in ((plain, events[0]), (lossy, events[1])):
         assert [found.id for found in store.request_trace(each.id, "system")] == [made.id]
     assert store.request_trace("req_nothing", "system") == []
+
+
+def test_many_at_once_are_all_written_in_their_order(store: Store) -> None:
+    """More than one statement takes, and not a multiple of that."""
+    count = 2 * TOGETHER + 17
+    rows = [row(model="openai:gpt-5", asked=f"m{number}") for number in range(count)]
+    events = [event(each.id.removeprefix("req_"), "system") for each in rows]
+    store.append_requests(rows[:3], events[:3])
+    store.append_requests([*rows, rows[-1]], [*events, events[-1]])
+    behind = store.requests_after(0, store.last_request(), limit=1000)
+    assert [each.id for each in behind] == [each.id for each in rows]
+    assert [each.seq for each in behind] == [*range(1, len(rows) + 1)]
+    assert [(each.id, each.seq) for each in store.events("system")] == [
+        (each.id, number) for number, each in enumerate(events, 1)
+    ]
+    sums = [each for each in store.request_stats(None, micros(DAY), 1) if each.window == 1]
+    assert [each.counts[0] for each in sums if each.kind == "route"] == [1] * count
+    assert [each.counts[0] for each in sums if each.kind == "model"] == [count]
 
 
 def event(id: str, session_id: str) -> EventRow:
