@@ -187,6 +187,104 @@ def _gemini_answer(name: str, text: str) -> dict[str, Any]:
     return {**answer, "thoughts": thoughts, "tokens": tokens, "model": "gemini-2.5-pro"}
 
 
+def copilot(turns: int, seed: int = 0) -> Iterator[bytes]:
+    """Events in a chain: a prompt, an answer with a call, its result, and another answer."""
+    session = str(UUID(int=seed + 1))
+    about = {"sessionId": session, "version": 1, "producer": "copilot-agent"}
+    about |= {"copilotVersion": "1.0.102", "startTime": START, "context": {"cwd": FOLDER}}
+    events: list[tuple[str, dict[str, Any]]] = [("session.start", about)]
+    for turn in range(turns):
+        events += _copilot_turn(turn)
+    above: str | None = None
+    for at, (kind, data) in enumerate(events):
+        name = str(UUID(int=(seed << 64) + at + 1))
+        yield _line({"type": kind, "data": data, "id": name, "timestamp": START, "parentId": above})
+        above = name
+
+
+def _copilot_turn(turn: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    interaction, text = {"interactionId": f"i{turn}"}, f"Turn {turn}. {PROSE * 3}"
+    sent = f"<current_datetime>{START}</current_datetime>\n\n{text}"
+    prompt = {"content": text, "transformedContent": sent, "messageId": f"m{turn}"}
+    yield "user.message", {**prompt, "delivery": "idle", **interaction, "turnId": "0"}
+    if turn == 0:
+        yield "system.message", {"role": "system", "content": PROSE * 100, **interaction}
+    call = {"toolCallId": f"toolu_{turn}", "name": "bash"}
+    call["arguments"] = {"command": "grep -rn LIMIT src", "description": "Look for limits"}  # type: ignore[assignment]
+    asked = {**call, "type": "function", "intentionSummary": "Look", "toolTitle": "Running command"}
+    thought = {"type": "thinking", "thinking": PROSE * 4, "signature": SIGNATURE}
+    reasoned = {"reasoningOpaque": SIGNATURE, "reasoningText": PROSE * 4}
+    blocks = {"provider": "anthropic-messages", "blocks": [thought]}
+    for step in (0, 1):
+        name, at = f"msg_{turn}_{step}", {"turnId": str(step), **interaction}
+        yield "assistant.turn_start", at
+        yield "session.usage_record", {"usage": _copilot_usage(turn, name, step == 0)}
+        answer = {"messageId": f"a{turn}{step}", "model": "claude-sonnet-4-6", **at, "rte": False}
+        answer |= {"content": PROSE * 6 if step else "", "toolRequests": [] if step else [asked]}
+        answer |= {"apiCallId": name} if step else {**reasoned, "apiCallId": name}
+        yield "assistant.message", answer if step else {**answer, "reasoningBlocks": blocks}
+        if step == 0:
+            yield "tool.execution_start", {"toolName": "bash", **call, **at}
+            result = {"content": OUTPUT * 40, "detailedContent": OUTPUT * 40}
+            metrics = {"commandTimeout": 30000.0, "result_token_count": 800}
+            done = {"toolCallId": call["toolCallId"], **at, "success": True, "result": result}
+            done |= {"shellExecution": {"exitCode": 0}, "toolTelemetry": {"metrics": metrics}}
+            yield "tool.execution_complete", done
+        yield "assistant.turn_end", {"turnId": str(step)}
+
+
+def _copilot_usage(turn: int, name: str, called: bool) -> dict[str, Any]:
+    usage = {"model": "claude-sonnet-4-6", "inputTokens": 40_322 + turn, "outputTokens": 180}
+    usage |= {"cacheReadTokens": 40_000 + turn, "cacheWriteTokens": 310, "cost": 0.0}
+    usage |= {"duration": 112, "timeToFirstTokenMs": 109.680059, "initiator": "user"}
+    usage |= {"modelProvider": "anthropic", "maxPromptTokens": 128000, "transport": "http"}
+    usage |= {"requestBodyBytes": 48432, "apiCallId": name, "apiEndpoint": "/v1/messages"}
+    usage |= {"toolCounts": {"bash": 1} if called else {}}
+    return {**usage, "finishReason": "tool_calls" if called else "stop"}
+
+
+def opencode(turns: int, seed: int = 0) -> Iterator[bytes]:
+    """An export: a prompt, an answer whose call has its result in it, and another answer."""
+    session = f"ses_{seed:026}"
+    info = {"id": session, "directory": FOLDER, "title": f"Bread {seed}", "version": "1.18.33"}
+    times = {"created": 1772366400000, "updated": 1772366400000}
+    messages = [each for turn in range(turns) for each in _opencode_turn(turn, session)]
+    yield json.dumps(
+        {"info": {**info, "time": times}, "messages": messages}, ensure_ascii=False, indent=2
+    ).encode()
+
+
+def _opencode_turn(turn: int, session: str) -> Iterator[dict[str, Any]]:
+    time = {"start": 1772366400000, "end": 1772366400000}
+    prompt = {"role": "user", "time": {"created": 1772366400000}, "agent": "build"}
+    text: dict[str, Any] = {"type": "text", "text": f"Turn {turn}. {PROSE * 3}"}
+    yield _opencode_message(f"{turn:06}a", session, prompt, [text])
+    tokens = {"total": 40_502, "input": 12, "output": 180, "reasoning": 0}
+    used = {"tokens": {**tokens, "cache": {"write": 310, "read": 40_000 + turn}}, "cost": 0.01473}
+    about = {"modelID": "claude-sonnet-4-6", "providerID": "anthropic", "parentID": "msg_"}
+    about |= {"role": "assistant", "mode": "build", "path": {"cwd": FOLDER, "root": "/"}, **used}  # type: ignore[dict-item]
+    answer = {**about, "time": {"created": 1772366400000, "completed": 1772366400000}}
+    sealed = {"time": time, "metadata": {"anthropic": {"signature": SIGNATURE}}}
+    shown = {"output": OUTPUT * 40, "exit": 0, "truncated": False}
+    state = {"status": "completed", "input": {"command": "grep -rn LIMIT src"}}
+    state |= {"output": OUTPUT * 40, "metadata": shown, "title": "grep", "time": time}  # type: ignore[dict-item]
+    call = {"type": "tool", "tool": "bash", "callID": f"toolu_{turn}", "state": state}
+    thought = {"type": "reasoning", "text": PROSE * 4, **sealed}
+    said = {"type": "text", "text": PROSE * 6, "time": time}
+    for step, end, parts in (("b", "tool-calls", [thought, call]), ("c", "stop", [said])):
+        parts = [{"type": "step-start"}, *parts, {"reason": end, "type": "step-finish", **used}]
+        name = f"{turn:06}{step}"
+        yield _opencode_message(name, session, {**answer, "finish": end}, parts)
+
+
+def _opencode_message(
+    name: str, session: str, info: dict[str, Any], parts: list[dict[str, Any]]
+) -> dict[str, Any]:
+    about = {"sessionID": session, "messageID": f"msg_{name}"}
+    numbered = [{**part, "id": f"prt_{name}{at}", **about} for at, part in enumerate(parts)]
+    return {"info": {**info, "id": f"msg_{name}", "sessionID": session}, "parts": numbered}
+
+
 def _line(value: dict[str, Any]) -> bytes:
     """As the tools spell it: no spaces, no escapes that are not needed."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
@@ -197,4 +295,6 @@ AGENTS: dict[str, Callable[[int, int], Iterator[bytes]]] = {
     "codex": codex,
     "pi": pi,
     "gemini-cli": gemini_cli,
+    "copilot": copilot,
+    "opencode": opencode,
 }

@@ -36,14 +36,14 @@ def rows(quick: bool) -> Iterator[Row]:
 
 
 def _reading_row(name: str, folder: Path, rounds: int) -> Row:
-    path = folder / f"{name}.jsonl"
+    path = folder / f"{name}{transcripts.format_of(name).suffix}"
     path.write_bytes(b"".join(AGENTS[name](TURNS, 0)))
     load = _loads()
 
     def floor() -> None:
         with path.open("rb") as file:
-            for line in file:
-                load(line)
+            for value in file if path.suffix == ".jsonl" else [file.read()]:
+                load(value)
 
     timing = compare(lambda: transcripts.read(path, name), floor, rounds)
     size = f"{path.stat().st_size / 1e6:.1f} MB in {shown(timing.floor)}"
