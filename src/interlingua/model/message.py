@@ -159,14 +159,16 @@ class Message(Value, frozen=True):
         return f"Message({', '.join(shown)})"
 
     def __post_init__(self) -> None:
-        if type(self.content) is tuple and type(self.role) is Role and self.created_at is None:
+        created = self.created_at
+        zoned = created is None or created.tzinfo is UTC
+        if zoned and type(self.content) is tuple and type(self.role) is Role:
             return  # as readers make them
         if type(self.content) is not tuple:
             msgspec.structs.force_setattr(self, "content", blocks_of(self.content))
         if type(self.role) is not Role:
             check_words(self)
-        if self.created_at is not None and self.created_at.tzinfo is not UTC:
-            msgspec.structs.force_setattr(self, "created_at", _utc(self.created_at))
+        if created is not None and not zoned:
+            msgspec.structs.force_setattr(self, "created_at", _utc(created))
 
     @classmethod
     def system(cls, content: InstructionContent) -> Message:

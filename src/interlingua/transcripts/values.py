@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,6 +21,7 @@ from interlingua.model.blocks import (
     VideoBlock,
 )
 
+T = TypeVar("T")
 NOT_JSON = (msgspec.DecodeError, RecursionError, ValueError)
 """Exceptions of decoding text that is not JSON, is nested too deeply, or is not UTF-8."""
 
@@ -61,6 +64,20 @@ def dollars(value: Any) -> Decimal | None:
     return Decimal(repr(value)) if type(value) in (int, float) else None
 
 
+def remembered(make: Callable[..., T]) -> Callable[..., T]:
+    """The same function, which remembers what it made of its last arguments: texts, or values that
+    are no texts, which it must not tell apart."""
+    cached = lru_cache(64)(make)
+
+    def made(*values: Any) -> T:
+        try:
+            return cached(*values)
+        except TypeError:  # an edited file has a list in a text's place
+            return make(*values)
+
+    return made
+
+
 def known(values: dict[str, Any]) -> dict[str, Any]:
     """The members that are not None."""
     return {key: value for key, value in values.items() if value is not None}
@@ -79,6 +96,8 @@ def from_iso(text: Any) -> datetime | None:
         time = datetime.fromisoformat(text)
     except ValueError:
         return None
+    if time.tzinfo is UTC and 1 < time.year < 9999:
+        return time
     return _bounded(time if time.tzinfo else time.replace(tzinfo=UTC))
 
 

@@ -7,8 +7,9 @@ from binascii import Error as NoBase64
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
+import msgspec
 from msgspec.structs import replace
 
 from interlingua.dialects.registry import dialect
@@ -16,6 +17,7 @@ from interlingua.errors import InterlinguaError, ReadError, found
 from interlingua.model.arguments import recover
 from interlingua.model.blocks import (
     Block,
+    CompactionBlock,
     ImageBlock,
     MediaBlock,
     RedactedThinkingBlock,
@@ -28,7 +30,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
-from interlingua.model.message import Message, Role
+from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
 from interlingua.model.reasons import because
 from interlingua.transcripts.files import TranscriptError, contents
@@ -43,7 +45,6 @@ from interlingua.transcripts.transcript import (
     SubAgent,
     Transcript,
     is_summary,
-    summary_message,
     usage_of,
     usage_with,
 )
@@ -54,6 +55,7 @@ from interlingua.transcripts.values import (
     from_iso,
     media_block,
     members,
+    remembered,
 )
 
 VERSION = "1.0.102"
@@ -122,7 +124,8 @@ class Assets:
 def read_blocks(data: Data) -> tuple[Block, ...]:
     """An answer: its thoughts, the text, the calls; in their own order if it is stored."""
     about = members(data.get("reasoningBlocks"))
-    calls = tuple(_calls(data.get("toolRequests")))
+    requests = data.get("toolRequests")
+    calls = tuple([_call_in(each) for each in requests]) if type(requests) is list else ()
     if isinstance(about.get("orderedBlocks"), list):
         return tuple(_in_order(about["orderedBlocks"], calls))
     return (*_thinking(data, about), *texts(data.get("content")), *calls)
@@ -153,6 +156,9 @@ def _thinking(data: Data, about: Data) -> Iterator[Block]:
 
 def _native(parts: list[Any], name: str) -> tuple[Block, ...]:
     """Parts in the format of a provider's API."""
+    usual = _usual_thought(parts) if name == MESSAGES else None
+    if usual is not None:
+        return (usual,)
     turn = {"role": "assistant", "content": parts}
     wire: Data = {"input": parts} if name in OF_ITEMS else {"messages": [turn]}
     try:
@@ -162,19 +168,28 @@ def _native(parts: list[Any], name: str) -> tuple[Block, ...]:
     return tuple(block for message in messages for block in message.content)
 
 
-def _calls(requests: Any) -> Iterator[Block]:
-    for call in requests if isinstance(requests, list) else ():
-        match call:
-            case {"toolCallId": str(id), "name": str(tool), "arguments": dict(arguments)}:
-                yield ToolUseBlock(id, tool, arguments)
-            case {"toolCallId": str(id), "name": str(tool), "type": "custom", "arguments": str(x)}:
-                yield ToolUseBlock(id, tool, {"input": x}, call_type="custom")
-            case {"toolCallId": str(id), "name": str(tool), "arguments": str(text)}:
-                yield ToolUseBlock(id, tool, recover(text).input, text)
-            case {"toolCallId": str(id), "name": str(tool)} if call.get("arguments") is None:
-                yield ToolUseBlock(id, tool, {})
-            case _:
-                yield UnknownBlock({NAME: call})
+def _usual_thought(parts: list[Any]) -> ThinkingBlock | None:
+    """A signed thought alone, as the dialect reads it but faster."""
+    part = parts[0] if len(parts) == 1 else None
+    if type(part) is not dict or len(part) != 3 or part.get("type") != "thinking":
+        return None
+    text, signature = part.get("thinking"), part.get("signature")
+    usual = type(text) is str and type(signature) is str and signature
+    return ThinkingBlock(text, signature) if usual else None  # type: ignore[arg-type]  # both are texts
+
+
+def _call_in(call: Any) -> Block:
+    name = call.get("toolCallId") if type(call) is dict else None
+    tool = call.get("name") if type(name) is str else None
+    if type(name) is str and type(tool) is str:
+        arguments = call.get("arguments")
+        if type(arguments) is dict or arguments is None:
+            return ToolUseBlock(name, tool, arguments or {})
+        if type(arguments) is str and call.get("type") == "custom":
+            return ToolUseBlock(name, tool, {"input": arguments}, call_type="custom")
+        if type(arguments) is str:
+            return ToolUseBlock(name, tool, recover(arguments).input, arguments)
+    return UnknownBlock({NAME: call})
 
 
 def texts(text: Any) -> tuple[TextBlock, ...]:
@@ -258,6 +273,36 @@ def picture(block: MediaBlock, asset: Data) -> Data:
 EVENTS = "events.jsonl"
 
 
+class _Result(TypedDict, total=False):
+    content: Any
+    binaryResultsForLlm: Any
+
+
+_READ = (
+    *("sessionId", "copilotVersion", "startTime", "context", "title", "role", "name", "content"),
+    *("attachments", "interactionId", "apiCallId", "chunkIndex", "model", "toolRequests", "usage"),
+    *("reasoningText", "reasoningOpaque", "encryptedContent", "reasoningBlocks", "toolCallId"),
+    *("success", "error", "summaryContent", "upToEventId", "eventIds", "assetId", "data"),
+    *("agentName", "agentDisplayName"),
+)
+"""The members of events that are read; what the screen shows and what is measured are not."""
+_data: dict[str, Any] = {**dict.fromkeys(_READ, Any), "result": _Result}
+_Data = TypedDict("_Data", _data, total=False)  # type: ignore[misc]  # made of a list
+_event = {**dict.fromkeys(("type", "id", "timestamp", "agentId", KEY), Any), "data": _Data}
+_Event = TypedDict("_Event", _event, total=False)  # type: ignore[misc]  # made of a list
+_decode = msgspec.json.Decoder(_Event).decode
+_HEARD = frozenset(
+    {
+        *("system.message", "user.message", "assistant.message", "tool.execution_complete"),
+        *("system.notification", "session.compaction_complete", "session.usage_record"),
+        "session.snapshot_rewind",
+    }
+)
+"""The events that a history is made of."""
+_TAKEN = _HEARD | {"session.binary_asset", "subagent.started"}
+_ABOUT = frozenset({"session.start", "session.resume", "session.title_changed"})
+
+
 class History:
     """Takes events in order; `entries` are the messages so far, `left` the rewound branches."""
 
@@ -270,53 +315,56 @@ class History:
         self._tools: dict[str, str] = {}
 
     def take(self, line: Line) -> None:
-        data = line.value["data"]
+        kind, data = line.value["type"], line.value["data"]
         try:
-            match line.value["type"]:
-                case "system.message":
-                    role = Role.DEVELOPER if data.get("role") == "developer" else Role.SYSTEM
-                    name = as_text(data.get("name"))
-                    self._instruct(line, Message(role, texts(data.get("content")), name))
-                case "user.message":
-                    media = self.assets.read(data.get("attachments"))
-                    self._put(line, Message(Role.USER, (*texts(data.get("content")), *media)))
+            match kind:
                 case "assistant.message":
                     self._answer(line, data)
                 case "tool.execution_complete":
-                    self._put(line, self._result(data))
-                case "system.notification":
-                    self._put(line, Message(Role.SYSTEM, texts(data.get("content")), NAME))
-                case "session.compaction_complete" if data.get("success") is True:
-                    self._put(line, summary_message(as_text(data.get("summaryContent")) or ""))
+                    block = self._result(data)
+                    about = MessageMetadata(parent_tool_use_id=block.tool_use_id)
+                    self._put(line, Role.TOOL, (block,), about)
                 case "session.usage_record" if isinstance(data.get("usage"), dict):
                     self._used[as_text(data["usage"].get("apiCallId"))] = data["usage"]
+                case "system.message":
+                    role = Role.DEVELOPER if data.get("role") == "developer" else Role.SYSTEM
+                    self._instruct(line, role, data)
+                case "user.message":
+                    media = self.assets.read(data.get("attachments"))
+                    self._put(line, Role.USER, (*texts(data.get("content")), *media))
+                case "system.notification":
+                    self._put(line, Role.SYSTEM, texts(data.get("content")), name=NAME)
+                case "session.compaction_complete" if data.get("success") is True:
+                    text = as_text(data.get("summaryContent")) or ""
+                    self._put(line, Role.SYSTEM, (CompactionBlock(text),))
                 case "session.snapshot_rewind":
                     self._rewind(data)
         except InterlinguaError as error:
             self.report.add("dropped", f"line {line.number}", because("unreadable", error=error))
 
-    def _instruct(self, line: Line, message: Message) -> None:
+    def _instruct(self, line: Line, role: Role, data: Data) -> None:
         """Adds instructions before the first prompt, although the file has them after it."""
         last = self.entries[-1].lines[-1].value if self.entries else {}
         interaction = last.get("type") == "user.message" and last["data"].get("interactionId")
-        if interaction and interaction == line.value["data"].get("interactionId"):
-            prompt = self.entries.pop()
-            self._put(line, message)
-            self.entries.append(prompt)
-        else:
-            self._put(line, message)
+        first = interaction and interaction == data.get("interactionId")
+        prompt = [self.entries.pop()] if first else []
+        self._put(line, role, texts(data.get("content")), name=as_text(data.get("name")))
+        self.entries += prompt
 
     def _answer(self, line: Line, data: Data) -> None:
         content = read_blocks(data)
-        self._tools |= {each.id: each.name for each in content if isinstance(each, ToolUseBlock)}
+        called = False
+        for block in content:
+            if type(block) is ToolUseBlock:
+                self._tools[block.id] = block.name
+                called = True
         if self._goes_on(data):
             last = self.entries[-1]
             joined = replace(last.message, content=last.message.content + content)
             self.entries[-1] = replace(last, message=joined, lines=[*last.lines, line])
             return
         used = self._used.pop(as_text(data.get("apiCallId")), None) or self._used.pop(None, {})
-        metadata = _metadata(data, used, any(isinstance(each, ToolUseBlock) for each in content))
-        self._put(line, Message(Role.ASSISTANT, content, metadata=metadata))
+        self._put(line, Role.ASSISTANT, content, _metadata(data, used, called))
 
     def _goes_on(self, data: Data) -> bool:
         """Whether this is a later piece of the last answer."""
@@ -326,7 +374,7 @@ class History:
         last = self.entries[-1].lines[-1].value
         return bool(last["type"] == "assistant.message" and last["data"].get("apiCallId") == call)
 
-    def _result(self, data: Data) -> Message:
+    def _result(self, data: Data) -> ToolResultBlock:
         name = data.get("toolCallId")
         if not isinstance(name, str):
             raise ReadError("Copilot", "$.data.toolCallId", "a string", found(name))
@@ -338,7 +386,7 @@ class History:
         elif isinstance(error, dict):
             content = texts(error.get("message"))
         failed = data.get("success") is False
-        return Message.of_result(ToolResultBlock(name, content, failed, self._tools.get(name)))
+        return ToolResultBlock(name, content, failed, self._tools.get(name))
 
     def _rewind(self, data: Data) -> None:
         first = data.get("upToEventId")
@@ -356,30 +404,43 @@ class History:
             numbered = enumerate(self.entries)
             self.entries = [entry for at, entry in numbered if at not in gone]
 
-    def _put(self, line: Line, message: Message) -> None:
+    def _put(
+        self,
+        line: Line,
+        role: Role,
+        content: tuple[Block, ...],
+        metadata: MessageMetadata = NO_METADATA,
+        name: str | None = None,
+    ) -> None:
         value = line.value
-        shown = replace(
-            message, id=as_text(value.get("id")), created_at=from_iso(value.get("timestamp"))
-        )
-        for each in apply_note(shown, value.get(KEY)):
+        time, note = from_iso(value.get("timestamp")), value.get(KEY)
+        shown = Message(role, content, name, as_text(value.get("id")), None, metadata, time)
+        for each in (shown,) if note is None else apply_note(shown, note):
             self.entries.append(Entry(each, [line], is_summary(each)))
 
 
 def _metadata(data: Data, used: Data, called: bool) -> MessageMetadata:
-    model = as_text(data.get("model")) or as_text(used.get("model"))
+    model, provider = as_text(data.get("model")) or used.get("model"), used.get("modelProvider")
     about = data.get("reasoningBlocks")
-    reasoner = REASONERS.get(str(about.get("provider"))) if isinstance(about, dict) else None
-    protocol = ENDPOINTS.get(str(used.get("apiEndpoint"))) or reasoner
-    provider = as_text(used.get("modelProvider"))
-    stop = STOPS.get(str(used.get("finishReason")))
+    reasoner = about.get("provider") if type(about) is dict else None
+    stop = used.get("finishReason")
+    shared = _shared(model, provider, used.get("apiEndpoint"), reasoner, stop, called)
+    return replace(shared, response_id=as_text(data.get("apiCallId")), usage=_usage(used))
+
+
+@remembered
+def _shared(
+    model: Any, provider: Any, endpoint: Any, reasoner: Any, stop: Any, called: bool
+) -> MessageMetadata:
+    """What many answers have in common."""
+    model, provider = as_text(model), as_text(provider)
     return MessageMetadata(
         model=f"{provider}:{model}" if provider and model else model,
         provider=provider,
-        protocol=protocol,
+        protocol=ENDPOINTS.get(str(endpoint)) or REASONERS.get(str(reasoner)),
         response_model=model,
-        response_id=as_text(data.get("apiCallId")),
-        usage=_usage(used),
-        stop_reason=stop or (StopReason.TOOL_USE if called else StopReason.END_TURN),
+        stop_reason=STOPS.get(str(stop))
+        or (StopReason.TOOL_USE if called else StopReason.END_TURN),
     )
 
 
@@ -417,8 +478,11 @@ def read_file(path: Path) -> Transcript:
     """One session with its sub-agents, whose events are between its own."""
     report = Report(NAME)
     file = LinesFile(path, report)
-    lines = [line for line in file.lines() if isinstance(line.value.get("type"), str)]
-    lines = [line for line in lines if isinstance(line.value.get("data"), dict)]
+    lines = [
+        line
+        for line in file.lines(decode=_decode)
+        if type(line.value.get("type")) is str and type(line.value.get("data")) is dict
+    ]
     if not lines:
         raise TranscriptError(path, "it contains no readable event of a Copilot session")
     return _Session(lines, report).transcript(file.origin(), other_files(path))
@@ -434,8 +498,10 @@ class _Session:
         self.own = History(report, self.assets)
         self.helpers: dict[str, History] = {}
         self.started: dict[str, dict[str, Any]] = {}
+        self.about = [line for line in lines if line.value["type"] in _ABOUT]
         for line in lines:
-            self._take(line)
+            if line.value["type"] in _TAKEN:
+                self._take(line)
 
     def _take(self, line: Line) -> None:
         kind, data = line.value["type"], line.value["data"]
@@ -491,12 +557,12 @@ class _Session:
             yield SubAgent(helper, as_text(about.get("toolCallId")))
 
     def _latest(self, kind: str, key: str) -> str | None:
-        found = (line.value["data"].get(key) for line in self.lines if line.value["type"] == kind)
+        found = (line.value["data"].get(key) for line in self.about if line.value["type"] == kind)
         return next((each for each in reversed([*found]) if isinstance(each, str)), None)
 
     def _folder(self) -> str | None:
         """The session's present folder: it may be resumed elsewhere than it was begun."""
-        for line in reversed(self.lines):
+        for line in reversed(self.about):
             context = line.value["data"].get("context")
             if line.value["type"] in ("session.start", "session.resume") and context:
                 return as_text(context.get("cwd")) if isinstance(context, dict) else None
