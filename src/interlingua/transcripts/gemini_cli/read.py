@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 from msgspec.structs import replace
@@ -39,7 +39,14 @@ from interlingua.transcripts.transcript import (
     is_summary,
     total,
 )
-from interlingua.transcripts.values import NOT_JSON, as_text, from_iso, listed, members
+from interlingua.transcripts.values import (
+    NOT_JSON,
+    as_text,
+    from_iso,
+    listed,
+    members,
+    remembered,
+)
 
 HEADER = 1 << 16
 """Bytes of a file's first line, and of the mark of a project."""
@@ -187,6 +194,25 @@ _REMEMBERED = 100
 """Results of one call, and media of results, that are looked through for a repeated one."""
 
 
+class _Call(TypedDict, total=False):
+    id: Any
+    name: Any
+    args: Any
+    result: Any
+    status: Any
+    agentId: Any
+
+
+_READ = (
+    *("id", "timestamp", "type", "content", "thoughts", "tokens", "model", "$set", "$rewindTo"),
+    *("sessionId", "startTime", "lastUpdated", "summary", "directories", "messages", KEY),
+)
+"""The members of records that are read; what the screen shows of a result is not among them."""
+_record: dict[str, Any] = {**dict.fromkeys(_READ, Any), "toolCalls": list[_Call]}
+_Record = TypedDict("_Record", _record, total=False)  # type: ignore[misc]  # made of a list
+_decode = msgspec.json.Decoder(_Record).decode
+
+
 def detect_file(sample: Sample) -> str | None:
     """The first line names session and project."""
     first = sample.head.partition(b"\n")[0]
@@ -200,7 +226,7 @@ def read_file(path: Path) -> Transcript:
     report = Report(NAME)
     file = LinesFile(path, report)
     log = Log()
-    for line in file.lines():
+    for line in file.lines(decode=_decode):
         log.take(line)
     if "sessionId" not in log.about:
         raise TranscriptError(path, "no line contains the session id")
@@ -218,7 +244,7 @@ class _Answered:
     """The results so far: a file has them with their calls, and once more in a record behind."""
 
     def __init__(self) -> None:
-        self._responses: dict[str, deque[Any]] = {}
+        self._responses: dict[str, list[Any]] = {}
         self._beside: deque[Any] = deque(maxlen=_REMEMBERED)
         """Media of results, inside them or beside them."""
 
@@ -229,10 +255,13 @@ class _Answered:
             return
         for part in responses:
             about = members(part["functionResponse"])
-            known = self._responses.setdefault(_call_id(about), deque(maxlen=_REMEMBERED))
+            known = self._responses.setdefault(_call_id(about), [])
             known.append(about.get("response"))
-            self._beside += listed(about.get("parts"))
-        self._beside += [part for part in parts if part not in responses]
+            del known[:-_REMEMBERED]
+            if "parts" in about:
+                self._beside += listed(about["parts"])
+        if len(responses) < len(parts):
+            self._beside += [part for part in parts if part not in responses]
 
     def without_repeated(self, value: dict[str, Any]) -> dict[str, Any]:
         """The record without results that were seen before."""
@@ -363,9 +392,18 @@ def read_record(value: dict[str, Any]) -> list[Message]:
     if kind != USER and kind != ANSWER:
         return []
     time = from_iso(value.get("timestamp"))
-    if kind == USER:
-        return [_placed(message, value.get("id"), time) for message in _user(value)]
-    return _answer(value, value.get("id"), time)
+    if kind == ANSWER:
+        return _answer(value, value.get("id"), time)
+    text = _only_text(value.get("content"))
+    if text is not None and not text.startswith(_CONTEXT):
+        return [Message(Role.USER, (TextBlock(text),), id=value.get("id"), created_at=time)]
+    return [_placed(message, value.get("id"), time) for message in _user(value)]
+
+
+def _only_text(content: Any) -> str | None:
+    part = content[0] if type(content) is list and len(content) == 1 else None
+    text = part.get("text") if type(part) is dict and len(part) == 1 else None
+    return text if type(text) is str else None
 
 
 def _placed(message: Message, id: str | None, time: datetime | None) -> Message:
@@ -425,8 +463,8 @@ def _common_result(part: dict[str, Any], own_ids: bool = False) -> ToolResultBlo
 def _own_id(part: Any) -> Any:
     """Calls are stored under `<tool>__<id>`, and sent without the tool."""
     for key in ("functionResponse", "functionCall"):
-        about = part.get(key) if isinstance(part, dict) else None
-        if isinstance(about, dict) and isinstance(about.get("id"), str):
+        about = part.get(key) if type(part) is dict else None
+        if type(about) is dict and type(about.get("id")) is str:
             return {**part, key: {**about, "id": _call_id(about)}}
     return part
 
@@ -441,58 +479,65 @@ def _answer(value: dict[str, Any], id: str | None, time: datetime | None) -> lis
     for call in calls:
         arguments = members(call.get("args"))
         blocks.append(ToolUseBlock(_call_id(call), str(call.get("name")), arguments))
-    model = value.get("model")
-    called = any(type(block) is ToolUseBlock for block in blocks)
-    metadata = MessageMetadata(
+    shared = _shared(value.get("model"), ToolUseBlock in map(type, blocks))
+    metadata = replace(shared, usage=read_usage(value))
+    messages = [Message(Role.ASSISTANT, tuple(blocks), None, id, None, metadata, time)]
+    for call in calls:
+        messages += _results(call, time)
+    return messages
+
+
+@remembered
+def _shared(model: Any, called: bool) -> MessageMetadata:
+    """What many answers have in common."""
+    return MessageMetadata(
         model=f"gemini:{model}" if isinstance(model, str) else None,
         provider="gemini",
         protocol=DIALECT,
         response_model=model if isinstance(model, str) else None,
-        usage=read_usage(value),
         stop_reason=StopReason.TOOL_USE if called else StopReason.END_TURN,
     )
-    answer = Message(Role.ASSISTANT, tuple(blocks), id=id, metadata=metadata, created_at=time)
-    return [answer, *(result for call in calls for result in _results(call, time))]
 
 
-def _thoughts(value: dict[str, Any]) -> Iterator[Block]:
+def _thoughts(value: dict[str, Any]) -> list[Block]:
+    blocks: list[Block] = []
     for thought in listed(value.get("thoughts")):
         if type(thought) is dict:
             lines = (thought.get("subject"), thought.get("description"))
-            yield ThinkingBlock("\n".join([line for line in lines if type(line) is str and line]))
+            blocks.append(ThinkingBlock("\n".join([x for x in lines if type(x) is str and x])))
+    return blocks
 
 
-def _content_blocks(value: dict[str, Any], calls_apart: bool) -> Iterator[Block]:
+def _content_blocks(value: dict[str, Any], calls_apart: bool) -> list[Block]:
     content = value.get("content")
-    if isinstance(content, str):
-        if content:
-            yield TextBlock(content)
-        return
-    parts = [_own_id(part) for part in listed(content) if isinstance(part, dict)]
-    for message in _from_parts("model", parts):
-        for block in message.content:
-            if not (calls_apart and isinstance(block, ToolUseBlock)):
-                yield block
+    if type(content) is str:
+        return [TextBlock(content)] if content else []
+    parts = [_own_id(part) for part in listed(content) if type(part) is dict]
+    blocks = [block for message in _from_parts("model", parts) for block in message.content]
+    return [each for each in blocks if not (calls_apart and type(each) is ToolUseBlock)]
+
+
+_FAILED = ("error", "cancelled")
 
 
 def _results(call: dict[str, Any], time: datetime | None) -> Iterator[Message]:
     """The results of a call, usually one; pictures beside it belong to it."""
     blocks = _result_blocks(_result_parts(call))
-    failed = call.get("status") in ("error", "cancelled")
-    beside: Any = tuple([block for block in blocks if not isinstance(block, ToolResultBlock)])
+    failed = call.get("status") in _FAILED
+    beside: Any = tuple([block for block in blocks if type(block) is not ToolResultBlock])
     if len(beside) == len(blocks) and beside:
         blocks, beside = (
             [ToolResultBlock(_call_id(call), beside, tool_name=as_text(call.get("name")))],
             (),
         )
     for block in blocks:
-        if isinstance(block, ToolResultBlock):
+        if type(block) is ToolResultBlock:
             if beside or failed != block.is_error:
                 failed = block.is_error or failed
                 block = replace(block, content=block.content + beside, is_error=failed)
                 beside = ()
             metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id)
-            yield Message(Role.TOOL, (block,), metadata=metadata, created_at=time)
+            yield Message(Role.TOOL, (block,), None, None, None, metadata, time)
 
 
 def _result_parts(call: dict[str, Any]) -> list[dict[str, Any]]:
@@ -502,6 +547,8 @@ def _result_parts(call: dict[str, Any]) -> list[dict[str, Any]]:
         about = {"id": call.get("id"), "name": call.get("name"), "response": {"output": result}}
         return [{"functionResponse": about}]
     parts = [result] if type(result) is dict else listed(result)
+    if len(parts) == 1 and type(parts[0]) is dict:
+        return parts
     texts = [{"text": part} if type(part) is str else part for part in parts]
     return [part for part in texts if type(part) is dict]
 
@@ -516,16 +563,13 @@ def _result_blocks(parts: list[dict[str, Any]]) -> list[Block]:
 def read_usage(value: dict[str, Any]) -> Usage | None:
     """`input` counts cached ones too, `output` leaves out thoughts."""
     tokens = value.get("tokens")
-    if not isinstance(tokens, dict):
+    if type(tokens) is not dict:
         return None
-    cached, thoughts = _count(tokens.get("cached")), _count(tokens.get("thoughts"))
-    prompt = _count(tokens.get("input")) + _count(tokens.get("tool"))
-    return Usage(
-        input_tokens=max(prompt - cached, 0),
-        output_tokens=_count(tokens.get("output")) + thoughts,
-        cached_input_tokens=cached,
-        reasoning_tokens=thoughts,
-    )
+    get = tokens.get
+    cached, thoughts = _count(get("cached")), _count(get("thoughts"))
+    fresh = _count(get("input")) + _count(get("tool")) - cached
+    output = _count(get("output")) + thoughts
+    return Usage(fresh if fresh > 0 else 0, output, cached, reasoning_tokens=thoughts)
 
 
 def _count(value: Any) -> int:
