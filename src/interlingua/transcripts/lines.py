@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -23,7 +23,14 @@ from interlingua.model.message import Message
 from interlingua.model.metadata import Usage
 from interlingua.model.reasons import because
 from interlingua.model.spelled_numbers import spelled as spelled_number
-from interlingua.transcripts.files import LARGEST, MOST_ROWS, TranscriptError, lines_in, opened
+from interlingua.transcripts.files import (
+    LARGEST,
+    LONGEST_LINE,
+    MOST_ROWS,
+    TranscriptError,
+    lines_in,
+    opened,
+)
 from interlingua.transcripts.transcript import Branch, OriginFile, Span, Transcript, usage_of
 from interlingua.transcripts.values import NOT_JSON, to_iso
 
@@ -96,7 +103,7 @@ class LinesFile:
     """One JSON Lines file, read once from beginning to end. It is held in memory, so a session may
     have at most `most` lines and bytes."""
 
-    most: tuple[int | None, float] = (MOST_ROWS, LARGEST)
+    most: tuple[float, float] = (MOST_ROWS, LARGEST)
 
     def __init__(self, path: Path, report: Report, name: str | None = None, file: int = 0) -> None:
         self.path = path
@@ -115,9 +122,11 @@ class LinesFile:
         start, place = 0, self.file
         count, size = self.most
         with opened(self.path, _AT_ONCE) as file:
-            lines = lines_in(file, self.path)
-            for number, line in enumerate(islice(lines, count), 1):
+            readline = partial(file.readline, LONGEST_LINE)
+            for number, line in enumerate(iter(readline, b""), 1):
                 end = start + len(line)
+                if end > size or number > count or end - start == LONGEST_LINE:
+                    raise TranscriptError(self.path, self._excess(number, end - start))
                 if not (skip and line.startswith(skip) and line.endswith(b"}\n")):
                     try:
                         value = decode(line)
@@ -129,11 +138,15 @@ class LinesFile:
                         inside = end - 1 if line[-1] == _LINE_FEED else end
                         yield Line(number, Span(start, inside, place), value)
                 start = end
-                if start > size:
-                    raise TranscriptError(self.path, f"it is larger than {size:,} bytes")
-            if count is not None and next(lines, None) is not None:
-                raise TranscriptError(self.path, f"it has more than {count:,} lines")
         self.size = start
+
+    def _excess(self, number: int, length: int) -> str:
+        count, size = self.most
+        if length == LONGEST_LINE:
+            return f"it has a line longer than {LONGEST_LINE:,} bytes"
+        if number > count:
+            return f"it has more than {count:,} lines"
+        return f"it is larger than {size:,} bytes"
 
     def origin(self) -> OriginFile:
         """The record of the file for the way back, once it has been read."""

@@ -179,7 +179,7 @@ class RowPosition(NamedTuple):
 class RowsFile(LinesFile):
     """Lines without limit of number; a truncated line is read up to its cut."""
 
-    most = (None, math.inf)
+    most = (math.inf, math.inf)
 
     def _object(self, line: bytes, number: int) -> dict[str, Any] | None:
         value = super()._object(line, number)

@@ -7,7 +7,6 @@ dialect's reader takes, to the same blocks; that reader is used for all others.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -20,7 +19,7 @@ from interlingua.dialects.openai_responses.response import RUNS, is_billed, runs
 from interlingua.errors import InterlinguaError
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.losses import Report
-from interlingua.model.message import Message, Role
+from interlingua.model.message import NO_METADATA, Changes, Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
 from interlingua.model.reasons import because
 from interlingua.transcripts.lines import Entry, Line
@@ -68,7 +67,7 @@ def _text(part: Any) -> str | None:
     return text if type(text) is str else None
 
 
-def quick_result(item: Item) -> Message | None:
+def quick_result(item: Item) -> ToolResultBlock | None:
     """The result of a function, as a text."""
     id, output = item.get("call_id"), item.get("output")
     if type(output) is not str or not output or type(id) is not str or not id:
@@ -84,10 +83,10 @@ def quick_result(item: Item) -> Message | None:
     if spelled:
         rest["$form"] = {"item": spelled}
     raw = {DIALECT: rest} if rest else None
-    return Message.of_result(ToolResultBlock(id, (TextBlock(output),), raw=raw))
+    return ToolResultBlock(id, (TextBlock(output),), raw=raw)
 
 
-def quick_answer(items: list[Item]) -> Message | None:
+def quick_answer(items: list[Item]) -> tuple[Block, ...] | None:
     """A run of a model's output: thoughts, texts and calls of functions."""
     blocks: list[Block] = []
     for item in items:
@@ -96,7 +95,7 @@ def quick_answer(items: list[Item]) -> Message | None:
         if made is None or (blocks and type(blocks[-1]) is type(made) is not ToolUseBlock):
             return None
         blocks.append(made)
-    return Message(Role.ASSISTANT, tuple(blocks), metadata=MODEL_MESSAGE)
+    return tuple(blocks)
 
 
 def _text_block(item: Item) -> Block | None:
@@ -177,7 +176,7 @@ def _summary(parts: list[Any]) -> str | None:
 
 def _rest(item: Item, known: frozenset[str]) -> Item | None:
     """Keys that no field holds; None if one of them is empty, which is spelling."""
-    rest = {key: value for key, value in item.items() if key not in known}
+    rest = {key: item[key] for key in item if key not in known}
     return rest if all(rest.values()) else None
 
 
@@ -232,7 +231,7 @@ class History:
         self._searched: dict[str, bool] = {}
         """Searches by id, and whether each is still to be counted."""
         self._counted: set[int] = set()
-        self._known: dict[tuple[int, str | None, bool], MessageMetadata] = {}
+        self._known: dict[tuple[str | None, bool], MessageMetadata] = {}
 
     def take(self, line: Line) -> None:
         payload = line.value.get("payload")
@@ -258,33 +257,46 @@ class History:
                 self._search(payload)
             case "compacted":
                 self.end_answer()
-                self._put([line], compacted(payload), line)
+                self._put_message([line], compacted(payload))
 
-    def end_answer(self) -> None:
-        """The model's items so far are one answer."""
-        if self._answer:
-            lines, self._answer = self._answer, []
-            made = quick_answer([line.value["payload"] for line in lines])
-            if made is None:
-                self._read(lines)
-            else:
-                self._put(lines, made, lines[0])
+    def end_answer(self, usage: Usage | None = None, response: Any = None) -> bool:
+        """The model's items so far are one answer; whether its usage is now part of it."""
+        if not self._answer:
+            return False
+        lines, self._answer = self._answer, []
+        return self._answered(lines, usage, response)
+
+    def _answered(self, lines: list[Line], usage: Usage | None, response: Any) -> bool:
+        content = quick_answer([line.value["payload"] for line in lines])
+        if content is None:
+            self._read(lines)
+            return False
+        noted = lines[0].value.get(KEY) is not None  # another tool may know more of it
+        called = ToolUseBlock in map(type, content)
+        metadata = self._about(called, None if noted else usage, response)
+        self._put(lines, Role.ASSISTANT, content, metadata)
+        return not noted
 
     def _item(self, line: Line, item: dict[str, Any]) -> None:
         if is_of_answer(item):
             self._answer.append(line)
             return
         self.end_answer()
-        kind = str(item.get("type"))
-        quickly = quick_turn if kind == "message" else quick_result
-        made = quickly(item) if kind in _COMMON else None
-        if made is None:
-            self._read([line])
+        kind = item.get("type")
+        if kind == "message" and (turn := quick_turn(item)) is not None:
+            self._put_message([line], typed(turn))
+        elif kind == "function_call_output" and (result := quick_result(item)) is not None:
+            about = MessageMetadata(parent_tool_use_id=result.tool_use_id)
+            self._put([line], Role.TOOL, (result,), about)
         else:
-            self._put([line], typed(made), line)
+            self._read([line])
 
     def _used(self, usage: Usage | None, response: Any) -> None:
-        self.end_answer()
+        response = response if isinstance(response, str) else None
+        is_open = bool(self._answer)
+        if usage is not None and is_open:
+            usage = self._with_runs(usage)
+        placed = self.end_answer(usage, response)
         if usage is None:
             return
         at = len(self.entries) - 1
@@ -294,13 +306,12 @@ class History:
         if last is None or last.role is not Role.ASSISTANT or at in self._counted:
             return
         self._counted.add(at)
-        usage = self._with_runs(usage)
+        usage = usage if is_open else self._with_runs(usage)
         self.usages.append(usage)
-        if last.metadata.usage is not None:
-            return  # another tool knew more of it
-        name = response if isinstance(response, str) else None
-        metadata = replace(last.metadata, usage=usage, response_id=name)
-        message = _copied(last, last.id, metadata, last.created_at)
+        if placed or last.metadata.usage is not None:
+            return
+        metadata = replace(last.metadata, usage=usage, response_id=response)
+        message = replace(last, metadata=metadata)
         self.entries[at] = replace(self.entries[at], message=message)
 
     def _search(self, event: dict[str, Any]) -> None:
@@ -331,11 +342,33 @@ class History:
             )
             return
         for message in messages:
-            self._put(lines, message, lines[0])
+            self._put_message(lines, message)
 
-    def _put(self, lines: list[Line], message: Message, first: Line) -> None:
-        shown = self._placed(message, first.value)
-        note = first.value.get(KEY)
+    def _put_message(self, lines: list[Line], message: Message) -> None:
+        metadata = message.metadata
+        if message.role is Role.ASSISTANT:
+            about = self._about(ToolUseBlock in map(type, message.content))
+            raw, diagnostics = metadata.provider_raw, metadata.diagnostics
+            metadata = replace(about, provider_raw=raw, diagnostics=diagnostics)
+        self._put(lines, message.role, message.content, metadata, message.name, message.changes)
+
+    def _put(
+        self,
+        lines: list[Line],
+        role: Role,
+        content: tuple[Block, ...] = (),
+        metadata: MessageMetadata = NO_METADATA,
+        name: str | None = None,
+        changes: Changes | None = None,
+    ) -> None:
+        value = lines[0].value
+        id, time, note = (
+            value["payload"].get("id"),
+            from_iso(value.get("timestamp")),
+            value.get(KEY),
+        )
+        id = id if type(id) is str else None
+        shown = Message(role, content, name, id, None, metadata, time, changes=changes)
         if note is None:
             is_short = is_summary(shown)
             if not is_short:  # the places in the file are enough
@@ -345,23 +378,14 @@ class History:
         for each in apply_note(shown, note):
             self.entries.append(Entry(each, lines, is_summary(each)))
 
-    def _placed(self, message: Message, value: dict[str, Any]) -> Message:
-        name = value["payload"].get("id")
-        name = name if type(name) is str else None
-        time = from_iso(value.get("timestamp"))
-        metadata = message.metadata
-        if message.role is Role.ASSISTANT:
-            called = ToolUseBlock in map(type, message.content)
-            metadata = self._about(metadata, called)
-        return _copied(message, name, metadata, time)
-
-    def _about(self, metadata: MessageMetadata, called: bool) -> MessageMetadata:
-        """The metadata of an answer; most answers of a model share them."""
-        about = (id(metadata), self.model, called)
-        known = self._known.get(about)
+    def _about(
+        self, called: bool, usage: Usage | None = None, response: str | None = None
+    ) -> MessageMetadata:
+        """The metadata of an answer; most answers of a model share them, but for their usage."""
+        known = self._known.get((self.model, called))
         if known is None:
-            known = replace(
-                metadata,
+            known = self._known[self.model, called] = replace(
+                MODEL_MESSAGE,
                 protocol=DIALECT,
                 provider=self.provider,
                 model=f"{self.provider}:{self.model}" if self.model else None,
@@ -369,17 +393,7 @@ class History:
                 stop_reason=StopReason.TOOL_USE if called else StopReason.END_TURN,
                 status=MessageStatus.COMPLETE,
             )
-            if metadata is MODEL_MESSAGE:
-                self._known[about] = known
-        return known
-
-
-def _copied(
-    message: Message, id: str | None, metadata: MessageMetadata, time: datetime | None
-) -> Message:
-    """A message read from items, with the data of the lines around them."""
-    role, content, name = message.role, message.content, message.name
-    return Message(role, content, name, id, None, metadata, time, changes=message.changes)
+        return known if usage is None else replace(known, usage=usage, response_id=response)
 
 
 def read_items(items: list[dict[str, Any]]) -> list[Message]:

@@ -14,6 +14,7 @@ from interlingua.errors import InterlinguaError
 from interlingua.model.blocks import TextBlock
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
+from interlingua.model.metadata import Usage
 from interlingua.model.reasons import because
 from interlingua.transcripts.codex.history import (
     MODEL_MADE,
@@ -26,7 +27,7 @@ from interlingua.transcripts.codex.history import (
 )
 from interlingua.transcripts.files import TranscriptError
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.lines import Entry, Line, LinesFile
+from interlingua.transcripts.lines import Entry, Line, LinesFile, whole
 from interlingua.transcripts.notes import KEY
 from interlingua.transcripts.transcript import (
     Answer,
@@ -104,16 +105,12 @@ class _Rollout:
         self.meta: dict[str, Any] = meta["payload"]
         self.base, self.cut = self._base(depth)
 
-    def _lines(self) -> Iterator[Line]:
+    def _lines(self) -> Iterable[Line]:
         """The lines, one at a time; a file that others continue is read more than once."""
-        if self._again is not None:
-            self._again = self._again or list(self.file.lines())
-            yield from self._again
-            return
-        line = None
-        for line in self.file.lines():
-            yield line
-        self.time = line.value.get("timestamp") if line is not None else None
+        if self._again is None:
+            return self.file.lines(decode=_decode_line)
+        self._again = self._again or list(self.file.lines(decode=_decode_line))
+        return self._again
 
     @property
     def thread(self) -> str | None:
@@ -136,10 +133,11 @@ class _Rollout:
     def history(self, end: int | None = None) -> History:
         """The history up to a byte of this file, with that of the files before."""
         history = self.base.history(self.cut) if self.base else self._beginning()
-        take = history.take
+        take, line = history.take, None
         for line in self._lines():
             if end is None or line.span.start < end:
                 take(line)
+        self.time = line.value.get("timestamp") if line is not None else None
         history.end_answer()
         if end is not None:  # the lines of another file are copied, never changed
             history.entries = [replace(entry, lines=[]) for entry in history.entries]
@@ -273,6 +271,31 @@ def _key(message: Message) -> tuple[Role, str, tuple[str, ...], tuple[str, ...]]
     return message.role, message.text, calls, tuple(each.tool_use_id for each in results(message))
 
 
+class _Shown(TypedDict, total=False):
+    type: Any
+    info: Any
+
+
+class _Event(TypedDict, total=False):
+    timestamp: Any
+    type: Any
+    payload: _Shown
+
+
+_LONG, _BEGINNING = 1000, 120
+"""Bytes of a line that is worth a look, and in which its type stands."""
+_decode_event = msgspec.json.Decoder(_Event).decode
+
+
+def _decode_line(line: bytes) -> Any:
+    """The value of a line. Events repeat what items say: only what is read of them is built."""
+    if len(line) > _LONG and b'"event_msg"' in line[:_BEGINNING]:
+        value = _decode_event(line)
+        if value.get("type") == "event_msg":
+            return value
+    return whole(line)
+
+
 class _Part(TypedDict, total=False):
     type: Any
     text: Any
@@ -315,10 +338,9 @@ class _OverviewHistory(History):
             raise _NotPlainError
         super().take(line)
 
-    def end_answer(self) -> None:
-        if self._answer:
-            lines, self._answer = self._answer, []
-            self._put(lines[:1], Message(Role.ASSISTANT), lines[0])
+    def _answered(self, lines: list[Line], usage: Usage | None, response: Any) -> bool:
+        self._put(lines[:1], Role.ASSISTANT, (), self._about(False, usage, response))
+        return True
 
     def _item(self, line: Line, item: dict[str, Any]) -> None:
         kind, role = str(item.get("type")), str(item.get("role"))
@@ -327,10 +349,10 @@ class _OverviewHistory(History):
             return
         self.end_answer()
         if kind in OUTPUTS:
-            self._put([line], Message(Role.TOOL), line)
+            self._put([line], Role.TOOL)
         elif kind == "message" and role in _ROLES:
             texts = _texts(item.get("content")) if role == "user" else ()
-            self._put([line], typed(Message(_ROLES[role], texts)), line)
+            self._put_message([line], typed(Message(_ROLES[role], texts)))
         else:
             raise _NotPlainError
 
