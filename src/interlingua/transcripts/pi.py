@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
@@ -26,7 +26,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
-from interlingua.model.message import Message, Role
+from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
 from interlingua.model.reasons import because
 from interlingua.transcripts.files import TranscriptError
@@ -72,10 +72,12 @@ from interlingua.transcripts.transcript import (
 from interlingua.transcripts.values import (
     NOT_JSON,
     as_count,
+    as_string,
     as_text,
     dollars,
     from_iso,
     members,
+    remembered,
     to_iso,
     to_millis,
 )
@@ -143,19 +145,26 @@ def _read_text(part: Wire, protocol: str | None) -> Block | None:
     text = part.get("text")
     if type(text) is not str:
         return None
-    signature = part.get("textSignature") if protocol in SIGNED_TEXTS else None
-    return TextBlock(text, signature if type(signature) is str else None)
+    signature = as_string(part.get("textSignature")) if protocol in SIGNED_TEXTS else None
+    return TextBlock(text, signature)
 
 
-def _read_thinking(part: Wire, protocol: str | None) -> Block | list[Block] | None:
-    text, signature = part.get("thinking"), part.get("thinkingSignature")
-    if part.get("redacted") is True and type(signature) is str:
-        return RedactedThinkingBlock(signature)
-    if text is None and type(signature) is str:
+def _read_thinking(part: Wire, protocol: str | None) -> list[Block] | None:
+    text, signature = part.get("thinking"), as_string(part.get("thinkingSignature"))
+    if text is None and signature is not None:
         text = ""  # a thought of which nothing is shown
-    if type(text) is not str:
+    redacted = part.get("redacted") is True
+    if type(text) is not str and not (redacted and signature is not None):
         return None
-    if protocol == RESPONSES and type(signature) is str and signature.startswith("{"):
+    return _thinking(text or "", signature, redacted, protocol)
+
+
+def _thinking(
+    text: str, signature: str | None, redacted: bool, protocol: str | None
+) -> list[Block]:
+    if redacted and signature is not None:
+        return [RedactedThinkingBlock(signature)]
+    if protocol == RESPONSES and signature is not None and signature.startswith("{"):
         try:
             item = msgspec.json.decode(signature)
             messages = dialect(RESPONSES).read_request({"input": [item]}).messages
@@ -163,15 +172,14 @@ def _read_thinking(part: Wire, protocol: str | None) -> Block | list[Block] | No
             pass
         else:
             return [block for message in messages for block in message.content]
-    return ThinkingBlock(text, signature if type(signature) is str and signature else None)
+    return [ThinkingBlock(text, signature or None)]
 
 
 def _read_call(part: Wire, protocol: str | None) -> Block | None:
     name, tool, arguments = part.get("id"), part.get("name"), part.get("arguments")
     if type(name) is not str or type(tool) is not str or type(arguments) is not dict:
         return None
-    signature = part.get("thoughtSignature")
-    signature = signature if type(signature) is str else None
+    signature = as_string(part.get("thoughtSignature"))
     return ToolUseBlock(call_id(name, protocol), tool, arguments, signature=signature)
 
 
@@ -252,6 +260,132 @@ def sections(message: dict[str, Any]) -> str:
     return "\n\n".join(part for part in values if isinstance(part, str) and part)
 
 
+class _Text(msgspec.Struct, tag="text", rename="camel", gc=False):
+    text: str
+    text_signature: str | None = None
+
+
+class _Thinking(msgspec.Struct, tag="thinking", rename="camel", gc=False):
+    thinking: str
+    thinking_signature: str | None = None
+    redacted: bool = False
+
+
+class _Call(msgspec.Struct, tag="toolCall", rename="camel", gc=False):
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    thought_signature: str | None = None
+
+
+_Parts = str | list[_Text | _Thinking | _Call]
+_Count = Annotated[int, msgspec.Meta(ge=0)] | None
+
+
+class _Cost(msgspec.Struct, rename="camel", gc=False):
+    total: int | float | None = None
+
+
+class _Usage(msgspec.Struct, rename="camel", gc=False):
+    input: _Count = None
+    output: _Count = None
+    cache_read: _Count = None
+    cache_write: _Count = None
+    reasoning: _Count = None
+    cost: _Cost | None = None
+
+
+class _Prompt(msgspec.Struct, tag="user", tag_field="role", rename="camel", gc=False):
+    content: _Parts
+
+
+class _Result(msgspec.Struct, tag="toolResult", tag_field="role", rename="camel", gc=False):
+    tool_call_id: str
+    content: _Parts
+    tool_name: str | None = None
+    is_error: bool = False
+
+
+class _Answer(msgspec.Struct, tag="assistant", tag_field="role", rename="camel", gc=False):
+    content: _Parts
+    api: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    response_id: str | None = None
+    usage: _Usage | None = None
+    stop_reason: str | None = None
+    raw_stop_reason: str | None = None
+    error_message: str | None = None
+
+
+_READ = (
+    *("type", "id", "parentId", "timestamp", "version", "cwd", "name", "summary", KEY),
+    *("firstKeptEntryId", "content", "customType", "targetId", "replacement"),
+)
+_entry: dict[str, Any] = {**dict.fromkeys(_READ, Any), "message": _Prompt | _Result | _Answer}
+_Entry = TypedDict("_Entry", _entry, total=False)  # type: ignore[misc]  # made of a list
+_decode = msgspec.json.Decoder(_Entry).decode
+"""Usual entries, with a typed message; all others are decoded whole."""
+
+
+def _straight(wire: Any, id: str | None, time: datetime | None) -> Message:
+    """The message of a usual entry."""
+    if type(wire) is _Answer:
+        shared = _shared(wire.api, wire.provider, wire.model, wire.stop_reason)
+        usage = wire.usage
+        metadata = replace(
+            shared,
+            response_id=wire.response_id or None,
+            usage=usage and _counted(usage),
+            raw_stop_reason=wire.raw_stop_reason or None,
+            error_message=wire.error_message or None,
+        )
+        content = _straight_blocks(wire.content, shared.protocol)
+        return Message(Role.ASSISTANT, content, None, id, None, metadata, time)
+    content = _straight_blocks(wire.content, None)
+    if type(wire) is _Prompt:
+        return Message(Role.USER, content, None, id, None, NO_METADATA, time)
+    name = call_id(wire.tool_call_id, None)
+    block = ToolResultBlock(name, content, wire.is_error, wire.tool_name or None)
+    metadata = MessageMetadata(parent_tool_use_id=name)
+    return Message(Role.TOOL, (block,), None, id, None, metadata, time)
+
+
+def _straight_blocks(parts: Any, protocol: str | None) -> tuple[Any, ...]:
+    if type(parts) is str:
+        return (TextBlock(parts),) if parts else ()
+    blocks: list[Block] = []
+    for part in parts:
+        if type(part) is _Text:
+            signature = part.text_signature if protocol in SIGNED_TEXTS else None
+            blocks.append(TextBlock(part.text, signature))
+        elif type(part) is _Call:
+            name, signature = call_id(part.id, protocol), part.thought_signature
+            blocks.append(ToolUseBlock(name, part.name, part.arguments, signature=signature))
+        else:
+            blocks += _thinking(part.thinking, part.thinking_signature, part.redacted, protocol)
+    return tuple(blocks)
+
+
+def _counted(usage: _Usage) -> Usage:
+    spent = dollars(usage.cost.total) if usage.cost is not None else None
+    counts = (usage.input, usage.output, usage.cache_read, usage.cache_write, usage.reasoning)
+    return Usage(*counts, spent)
+
+
+@remembered
+def _shared(api: Any, provider: str | None, model: str | None, stop: Any) -> MessageMetadata:
+    """What many answers have in common."""
+    return MessageMetadata(
+        model=f"{provider}:{model}" if provider and model else model or None,
+        provider=provider or None,
+        protocol=APIS.get(str(api)),
+        response_model=model or None,
+        stop_reason=STOPS.get(str(stop)),
+        status=_STATUSES.get(str(stop), MessageStatus.COMPLETE),
+    )
+
+
 NAME = "pi"
 _HEADER = b'{"type":"session"'
 
@@ -268,7 +402,7 @@ def read_file(path: Path) -> Transcript:
     """One session."""
     report = Report(NAME)
     file = LinesFile(path, report)
-    lines = list(file.lines())
+    lines = list(file.lines(decode=_decode))
     if not lines or lines[0].value.get("type") != "session":
         raise TranscriptError(path, "it does not start with a session header")
     return _Session(lines, report).transcript(file.origin())
@@ -392,8 +526,10 @@ def message_of(value: dict[str, Any]) -> Message | None:
     """The message of an entry; None for entries that the model does not see."""
     kind = value.get("type")
     if kind == "message":
-        wire, name = members(value.get("message")), as_text(value.get("id"))
-        return _turn(wire, name, from_iso(value.get("timestamp")))
+        name, time = as_text(value.get("id")), from_iso(value.get("timestamp"))
+        wire = value.get("message")
+        usual = isinstance(wire, msgspec.Struct)
+        return _straight(wire, name, time) if usual else _turn(members(wire), name, time)
     match kind:
         case "compaction":
             message = summary_message(as_text(value.get("summary")) or "")
@@ -439,21 +575,16 @@ _STATUSES = {"error": MessageStatus.ERROR, "aborted": MessageStatus.CANCELLED}
 
 
 def _read_answer(wire: dict[str, Any], id: str | None, time: datetime | None) -> Message:
-    protocol, stopped = APIS.get(str(wire.get("api"))), str(wire.get("stopReason"))
     provider, model = as_text(wire.get("provider")), as_text(wire.get("model"))
-    metadata = MessageMetadata(
-        model=f"{provider}:{model}" if provider and model else model,
-        provider=provider,
-        protocol=protocol,
-        response_model=model,
+    shared = _shared(wire.get("api"), provider, model, wire.get("stopReason"))
+    metadata = replace(
+        shared,
         response_id=as_text(wire.get("responseId")),
         usage=_read_usage(wire),
-        stop_reason=STOPS.get(stopped),
         raw_stop_reason=as_text(wire.get("rawStopReason")),
-        status=_STATUSES.get(stopped, MessageStatus.COMPLETE),
         error_message=as_text(wire.get("errorMessage")),
     )
-    content = tuple(read_blocks(wire.get("content"), protocol))
+    content = tuple(read_blocks(wire.get("content"), shared.protocol))
     return Message(Role.ASSISTANT, content, id=id, metadata=metadata, created_at=time)
 
 

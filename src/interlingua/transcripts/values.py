@@ -49,6 +49,10 @@ def decoded(data: str | bytes) -> Any:
         return None
 
 
+def as_string(value: Any) -> str | None:
+    return value if type(value) is str else None
+
+
 def as_text(value: Any) -> str | None:
     """A text with something in it, or None."""
     return value if isinstance(value, str) and value else None
