@@ -86,29 +86,36 @@ BOOKKEEPING = frozenset(
 """Parts that the model does not see."""
 
 
-def read_parts(parts: list[dict[str, Any]], protocol: str | None) -> Iterator[Block]:
+def read_parts(parts: list[dict[str, Any]], protocol: str | None) -> tuple[Block, ...]:
+    blocks: list[Block] = []
     for part in parts:
-        match part:
-            case {"type": "text", "ignored": True}:
-                continue
-            case {"type": "text", "text": str(text)}:
-                if text:
-                    yield TextBlock(text, _google(part))
-            case {"type": "reasoning", "text": str(text)}:
-                yield _thinking(text, part.get("metadata"))
-            case {"type": "tool", "callID": str(name), "tool": str(tool), "state": dict(state)}:
-                yield ToolUseBlock(name, tool, members(state.get("input")), signature=_google(part))
-            case {"type": "file"}:
-                yield read_attachment(part)
-            case {"type": str(kind)} if kind in BOOKKEEPING:
-                continue
-            case _:
-                yield UnknownBlock({"opencode": part})
+        kind, text = part.get("type"), part.get("text")
+        if kind == "text" and (type(text) is str or part.get("ignored") is True):
+            if text and part.get("ignored") is not True:
+                blocks.append(TextBlock(text, _google(part)))
+        elif kind == "reasoning" and type(text) is str:
+            blocks.append(_thinking(text, part.get("metadata")))
+        elif kind == "tool" and (call := _call(part)) is not None:
+            blocks.append(call)
+        elif kind == "file":
+            blocks.append(read_attachment(part))
+        elif type(kind) is not str or kind not in BOOKKEEPING:
+            blocks.append(UnknownBlock({"opencode": part}))
+    return tuple(blocks)
+
+
+def _call(part: dict[str, Any]) -> ToolUseBlock | None:
+    name, tool, state = part.get("callID"), part.get("tool"), part.get("state")
+    if type(name) is not str or type(tool) is not str or type(state) is not dict:
+        return None
+    return ToolUseBlock(name, tool, members(state.get("input")), signature=_google(part))
 
 
 def _thinking(text: str, metadata: Any) -> ThinkingBlock:
     """Signatures are under the provider's name, each with its own key."""
-    for about in objects(list(members(metadata).values())):
+    for about in members(metadata).values():
+        if type(about) is not dict:
+            continue
         sealed = about.get("signature") or about.get("reasoningEncryptedContent")
         sealed = sealed or about.get("thoughtSignature")
         name = about.get("itemId")
@@ -122,7 +129,9 @@ def _thinking(text: str, metadata: Any) -> ThinkingBlock:
 
 
 def _google(part: dict[str, Any]) -> str | None:
-    sealed = members(members(part.get("metadata")).get("google")).get("thoughtSignature")
+    if "metadata" not in part:
+        return None
+    sealed = members(members(part["metadata"]).get("google")).get("thoughtSignature")
     return sealed if isinstance(sealed, str) else None
 
 
@@ -140,28 +149,27 @@ def read_attachment(part: dict[str, Any]) -> Block:
     return DocumentBlock(source, media if isinstance(media, str) else None, name)
 
 
-def read_results(parts: list[dict[str, Any]]) -> Iterator[Message]:
+def read_results(parts: list[dict[str, Any]]) -> list[ToolResultBlock]:
     """Results that are part of the calls themselves."""
-    for part in parts:
-        match part:
-            case {"type": "tool", "callID": str(name), "state": {"status": "completed"} as state}:
-                output = state.get("output")
-                content: list[Any] = (
-                    [TextBlock(output)] if isinstance(output, str) and output else []
-                )
-                files = state.get("attachments")
-                content += [
-                    read_attachment(each) for each in listed(files) if isinstance(each, dict)
-                ]
-                yield _result(name, content, False, part)
-            case {"type": "tool", "callID": str(name), "state": {"status": "error"} as state}:
-                text = str(state.get("error") or "")
-                yield _result(name, [TextBlock(text)] if text else [], True, part)
+    return [
+        result
+        for part in parts
+        if part.get("type") == "tool" and (result := _result(part)) is not None
+    ]
 
 
-def _result(name: str, content: list[Any], failed: bool, part: dict[str, Any]) -> Message:
-    tool = part.get("tool") if isinstance(part.get("tool"), str) else None
-    return Message.of_result(ToolResultBlock(name, tuple(content), failed, tool))
+def _result(part: dict[str, Any]) -> ToolResultBlock | None:
+    name, state, tool = part.get("callID"), part.get("state"), part.get("tool")
+    if type(name) is not str or type(state) is not dict:
+        return None
+    failed = state.get("status") == "error"
+    if not failed and state.get("status") != "completed":
+        return None
+    output = str(state.get("error") or "") if failed else state.get("output")
+    content: list[Any] = [TextBlock(output)] if type(output) is str and output else []
+    if not failed and "attachments" in state:
+        content += [read_attachment(each) for each in objects(state["attachments"])]
+    return ToolResultBlock(name, tuple(content), failed, tool if type(tool) is str else None)
 
 
 def write_part(block: Block, provider: str, time: dict[str, int]) -> dict[str, Any] | None:
@@ -301,14 +309,14 @@ def _visible(session: Session, info: dict[str, Any]) -> Iterator[dict[str, Any]]
         yield each
 
 
-def _messages(each: dict[str, Any]) -> Iterator[Message]:
-    info = each["info"]
-    notes = info.get(KEY)
-    if _repeats(info) is not None:
-        return
-    for at, shown in enumerate(read_message(each)):
-        note = notes.get(str(at)) if isinstance(notes, dict) else None
-        yield from apply_note(shown, note)
+def _messages(each: dict[str, Any]) -> list[Message]:
+    notes = each["info"].get(KEY)
+    if type(notes) is not dict:
+        return read_message(each)
+    if _repeats(each["info"]) is not None:
+        return []
+    shown = enumerate(read_message(each))
+    return [found for at, message in shown for found in apply_note(message, notes.get(str(at)))]
 
 
 def _repeats(info: dict[str, Any]) -> str | None:
@@ -316,17 +324,24 @@ def _repeats(info: dict[str, Any]) -> str | None:
     return as_text(notes.get(AGAIN)) if isinstance(notes, dict) else None
 
 
-def read_message(each: dict[str, Any]) -> Iterator[Message]:
+def read_message(each: dict[str, Any]) -> list[Message]:
     """A prompt, or an answer with the results of its calls."""
-    info = each["info"]
-    parts = [part for part in listed(each.get("parts")) if isinstance(part, dict)]
-    if info.get("role") == "user":
-        content = tuple(read_parts(parts, None))
-        if content or not any(part.get("type") == "compaction" for part in parts):
-            yield _placed(Message(Role.USER, content), info)
-    elif info.get("role") == "assistant":
-        yield _placed(_answer(info, parts), info)
-        yield from (_placed(result, info, named=False) for result in read_results(parts))
+    info, time = each["info"], each["info"].get("time")
+    created = from_millis(time.get("created")) if type(time) is dict else None
+    name, role = as_text(info.get("id")), info.get("role")
+    parts = objects(each.get("parts"))
+    if role == "user":
+        content = read_parts(parts, None)
+        if not content and any(part.get("type") == "compaction" for part in parts):
+            return []
+        return [Message(Role.USER, content, id=name, created_at=created)]
+    if role != "assistant":
+        return []
+    messages = [replace(_answer(info, parts), id=name, created_at=created)]
+    for block in read_results(parts):
+        metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id)
+        messages.append(Message(Role.TOOL, (block,), metadata=metadata, created_at=created))
+    return messages
 
 
 def _answer(info: dict[str, Any], parts: list[dict[str, Any]]) -> Message:
@@ -343,19 +358,12 @@ def _answer(info: dict[str, Any], parts: list[dict[str, Any]]) -> Message:
         status=_status(error),
         error_message=as_text(members(members(error).get("data")).get("message")),
     )
-    content = tuple(read_parts(parts, metadata.protocol))
+    content = read_parts(parts, metadata.protocol)
     if info.get("summary") is True:
         text = "".join(block.text for block in content if isinstance(block, TextBlock))
         metadata = metadata.replace(protocol=None)  # the agent wrote it, not the service
         return replace(summary_message(text, Role.ASSISTANT), metadata=metadata)
     return Message(Role.ASSISTANT, content, metadata=metadata)
-
-
-def _placed(message: Message, info: dict[str, Any], named: bool = True) -> Message:
-    time = info.get("time")
-    made = time.get("created") if isinstance(time, dict) else None
-    name = as_text(info.get("id")) if named else None
-    return replace(message, id=name, created_at=from_millis(made))
 
 
 def _status(error: Any) -> MessageStatus:
@@ -387,6 +395,8 @@ def _compactions(
     shown: list[dict[str, Any]], named: list[tuple[Any, Message]]
 ) -> tuple[Compaction, ...]:
     """Summaries preserve the messages after the one that their request names."""
+    if not any(is_summary(message) for _, message in named):
+        return ()
     firsts = {as_text(each["info"].get("id")): _tail_start(each) for each in shown}
     parents = {
         as_text(each["info"].get("id")): as_text(each["info"].get("parentID")) for each in shown
@@ -436,11 +446,12 @@ def _subagents(
 ) -> Iterator[SubAgent]:
     for each in shown:
         for part in listed(each.get("parts")):
-            match part:
-                case {"type": "tool", "state": {"metadata": {"sessionId": str(name)}}}:
-                    session = helpers(name)
-                    if session is not None:
-                        yield SubAgent(transcript(session, (), helpers), part.get("callID"))
+            if type(part) is not dict or part.get("type") != "tool":
+                continue
+            name = members(members(part.get("state")).get("metadata")).get("sessionId")
+            session = helpers(name) if type(name) is str else None
+            if session is not None:
+                yield SubAgent(transcript(session, (), helpers), part.get("callID"))
 
 
 def _beside(
@@ -456,9 +467,7 @@ def _beside(
         files[name] = OriginFile(other, other.name, other.stat().st_size)
         return _load(other)
 
-    for _ in _subagents(
-        [each for each in session["messages"] if isinstance(each, dict)], bounded(find)
-    ):
+    for _ in _subagents(objects(session["messages"]), bounded(find)):
         pass
     return find, tuple(files.values())
 
