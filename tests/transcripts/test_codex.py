@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.dialects.openai_responses.messages import ItemReader
-from interlingua.model.message import Message
+from interlingua.dialects.openai_responses.messages import MODEL_MESSAGE, ItemReader
+from interlingua.model.message import Message, Role
 from interlingua.transcripts.codex.history import quick_answer, quick_result, quick_turn
 from interlingua.transcripts.codex.read import overview_at, read_file
 from interlingua.transcripts.prices import Prices
@@ -40,8 +40,12 @@ def by_the_dialect(item: dict[str, Any]) -> list[Message]:
 
 def quickly(item: dict[str, Any]) -> Message | None:
     if item["type"] == "function_call_output":
-        return quick_result(item)
-    return quick_turn(item) if item.get("role") == "user" else quick_answer([item])
+        result = quick_result(item)
+        return Message.of_result(result) if result is not None else None
+    if item.get("role") == "user":
+        return quick_turn(item)
+    content = quick_answer([item])
+    return None if content is None else Message(Role.ASSISTANT, content, metadata=MODEL_MESSAGE)
 
 
 @pytest.mark.parametrize(

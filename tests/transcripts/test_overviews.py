@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -13,7 +15,7 @@ from interlingua.cli.resume import cost_of_answer
 from interlingua.model.metadata import Usage
 from interlingua.transcripts import Found, format_of
 from interlingua.transcripts.prices import Prices
-from interlingua.transcripts.sessions import Overviews, look
+from interlingua.transcripts.sessions import Hit, Overviews, here, hits_in, look, overviews
 from interlingua.transcripts.transcript import Overview, overview_of
 from tests.transcripts.made import session
 from tests.transcripts.samples import Sample, each_sample
@@ -42,9 +44,53 @@ def test_plain_sessions_are_not_read_whole_for_their_overview(format: str, tmp_p
     assert read.usage.output_tokens
 
 
+_opened: Counter[str] = Counter()
+
+
+def _count_opening(event: str, values: tuple[object, ...]) -> None:
+    # `os.open` has no mode: `open` with an opener would be counted twice.
+    if event == "open" and values[1] is not None:
+        _opened[str(values[0])] += 1
+
+
+sys.addaudithook(_count_opening)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("format", [name for name in AGENTS if name != "opencode"])
+def test_a_file_is_opened_once_to_be_listed_searched_or_read(
+    format: str, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, home, cache = tmp_path / "a.jsonl", tmp_path / "home", tmp_path / "cache"
+    made.write_bytes(b"".join(AGENTS[format](1, 0)))
+    transcript, of = transcripts.read(made, format), format_of(format)
+    assert of.place is not None
+    path = of.place(transcript, home)
+    path.parent.mkdir(parents=True)
+    made.rename(path)
+    monkeypatch.setattr(Overviews, "least", 0 if kept else 1 << 20)
+    known = Overviews(Prices(), cache)
+    _opened.clear()
+    for at_most in (1, 1 if kept else 2):
+        [(found, listed)] = overviews(here(home, named=False), known.of)
+        assert not isinstance(listed, str)
+        assert listed.overview.id == transcript.id
+        assert _opened[str(path)] == at_most
+    assert cache.exists() is kept
+    _opened.clear()
+    [hit] = hits_in(found, "Turn 0.")
+    assert isinstance(hit, Hit)
+    assert hit.session == transcript.id
+    assert _opened[str(path)] == 1
+    _opened.clear()
+    assert len(transcripts.read(path, format).messages) == len(transcript.messages)
+    assert _opened[str(path)] == 1
+    assert [each.id for each in here(home)] == [transcript.id]
+
+
 @pytest.mark.parametrize("format", list(AGENTS))
 def test_made_up_files_are_read_whole(format: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
+    path = tmp_path / f"a{format_of(format).suffix}"
     path.write_bytes(b"".join(AGENTS[format](3, 7)))
     assert transcripts.detect(path).format == format
     read = transcripts.read(path)

@@ -239,7 +239,7 @@ def _found(
 
     for name in formats:
         known_format(name, "--from")
-    found = here(home, formats, skipped)
+    found = here(home, formats, skipped, named=False)
     for one in skipped:
         complain(str(one))
     if since is None:

@@ -144,6 +144,8 @@ class Format:
     """The text of a line for searching."""
     find: Callable[[Path], Iterator[Found | Skipped]] | None = None
     """The tool's sessions in a home folder."""
+    id_in: Callable[[bytes], str | None] | None = None
+    """The id of a session in the first line of its file, where the file's name does not have it."""
     root: Callable[[Path], Path] | None = None
     """The folder in a home that holds all sessions of the tool; by default the home itself."""
     place: Callable[[Transcript, Path], Path] | None = None

@@ -16,7 +16,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -79,7 +79,8 @@ def hits_in(found: Found, text: str) -> Iterator[Hit | str]:
         if of.search_text is None:
             yield from _in_messages(found, text)
         else:
-            for path in (found.path, *_helpers(found)):
+            found = yield from _in_lines(found, found.path, of, text)
+            for path in _helpers(found):
                 yield from _in_lines(found, path, of, text)
     except Exception as error:  # one bad file must not hide the others
         yield problem_of(found, error)
@@ -93,12 +94,15 @@ def _helpers(found: Found) -> list[Path]:
     return [path for each in own for path in sorted(each.rglob("*.jsonl"))]
 
 
-def _in_lines(found: Found, path: Path, of: Format, text: str) -> Iterator[Hit]:
+def _in_lines(found: Found, path: Path, of: Format, text: str) -> Generator[Hit | str, None, Found]:
+    """The hits in one file; returns the session with its id, if its first line has that."""
     assert of.search_text is not None
     may_hold, needle = filter_of(text), text.lower()
     seen: set[tuple[str, str]] = set()
     with opened_file(path) as file:
         for number, line in enumerate(lines_in(file, path), 1):
+            if number == 1 and path == found.path:
+                found = _named(found, line)
             entry = _searchable(line, of) if may_hold(line) else None
             if entry is None:
                 continue
@@ -109,6 +113,7 @@ def _in_lines(found: Found, path: Path, of: Format, text: str) -> Iterator[Hit]:
                     time = entry.time if isinstance(entry.time, str) else None
                     where = (found.format, found.id, str(path), f"line {number}")
                     yield Hit(*where, str(entry.role), snippet, time)
+    return found
 
 
 def _searchable(line: bytes, of: Format) -> Utterance | None:
@@ -173,14 +178,20 @@ _NAMED = 5
 """Candidates that an error names."""
 _RECENT = 20
 """The number of files among which the latest session is searched."""
+_FIRST = 1 << 16
+"""Bytes of a first line."""
 _FORM = 4
 """The version of cached overviews; others are not used."""
 
 
 def find(
-    home: Path | None = None, formats: Iterable[str] = (), skipped: list[Skipped] | None = None
+    home: Path | None = None,
+    formats: Iterable[str] = (),
+    skipped: list[Skipped] | None = None,
+    named: bool = True,
 ) -> Iterator[Found]:
-    """Sessions of these agents (default: all); `skipped` collects unreadable files."""
+    """Sessions of these agents (default: all); `skipped` collects unreadable files. Without `named`
+    no file is opened, and those without their id in their name have none."""
     folder = Path.home() if home is None else home
     chosen = set(formats)
     for each in all_formats():
@@ -188,9 +199,23 @@ def find(
             continue
         for one in _guarded(each.name, each.find, folder):
             if isinstance(one, Found):
-                yield one
+                yield _named(one) if named else one
             elif skipped is not None:
                 skipped.append(one)
+
+
+def _named(found: Found, first: bytes | None = None) -> Found:
+    """The same with its id, which the first line of its file may have."""
+    id_in = format_of(found.format).id_in
+    if found.id is not None or id_in is None:
+        return found
+    if first is None:
+        try:
+            with errors_as_ours(found.path), opened_file(found.path) as file:
+                first = file.readline(_FIRST)
+        except TranscriptError:
+            return found
+    return msgspec.structs.replace(found, id=id_in(first))
 
 
 def _guarded(
@@ -213,10 +238,13 @@ def problem(error: Exception) -> str:
 
 
 def here(
-    home: Path | None = None, formats: Iterable[str] = (), skipped: list[Skipped] | None = None
+    home: Path | None = None,
+    formats: Iterable[str] = (),
+    skipped: list[Skipped] | None = None,
+    named: bool = True,
 ) -> list[Found]:
-    """Sessions of these agents (or all), newest first; `skipped` collects unreadable files."""
-    return sorted(find(home, formats, skipped), key=lambda one: -(one.updated_at or 0.0))
+    """Sessions of these agents (or all), newest first, as `find` gives them."""
+    return sorted(find(home, formats, skipped, named), key=lambda one: -(one.updated_at or 0.0))
 
 
 def pick(
@@ -346,7 +374,10 @@ class Pricing(Protocol):
 
 
 class Overviews:
-    """Overviews with their costs, cached in `folder` if there is one."""
+    """Overviews with their costs, cached in `folder` if there is one. Those of files with fewer
+    bytes than `least` are not: reading such a file takes no longer than opening another one."""
+
+    least = 1 << 12
 
     def __init__(self, pricing: Pricing, folder: Path | None) -> None:
         self.pricing = pricing
@@ -354,7 +385,8 @@ class Overviews:
 
     def of(self, found: Found) -> StoredOverview:
         state = (*_state(found.path), self.pricing.prices)
-        stored = self._stored(found)
+        place = self._place(found) if state[0] >= self.least else None
+        stored = self._stored(place)
         if stored is not None and (stored.size, stored.time, stored.prices) == state:
             return stored
         overview = look(found)
@@ -363,17 +395,18 @@ class Overviews:
         stored = StoredOverview(
             _FORM, *state, list(models), without, *self.pricing(overview.answers)
         )
-        self._keep(stored, found)
+        self._keep(stored, place)
         return stored
 
     def _place(self, found: Found) -> Path | None:
         if self.folder is None:
             return None
-        key = f"{found.format}\n{found.path.absolute()}\n{found.id}"
+        of = format_of(found.format)
+        several = of.session is not None or of.read_all is not None
+        key = f"{found.format}\n{found.path.absolute()}\n{found.id if several else None}"
         return self.folder / f"{hashlib.sha256(os.fsencode(key)).hexdigest()[:32]}.json"
 
-    def _stored(self, found: Found) -> StoredOverview | None:
-        place = self._place(found)
+    def _stored(self, place: Path | None) -> StoredOverview | None:
         if place is None:
             return None
         try:
@@ -382,9 +415,8 @@ class Overviews:
             return None
         return stored if stored.form == _FORM else None
 
-    def _keep(self, stored: StoredOverview, found: Found) -> None:
+    def _keep(self, stored: StoredOverview, place: Path | None) -> None:
         """A folder that cannot be written to is no reason to fail."""
-        place = self._place(found)
         if place is None:
             return
         try:

@@ -87,7 +87,7 @@ def _matching(text: str, limit: int) -> dict[str, Any]:
     wanted, until = text.casefold().split(), time.monotonic() + LONGEST_SEARCH
     rows: list[dict[str, Any]] = []
     complete = True
-    found = here()
+    found = here(named=False)
     known = Overviews(Prices(), config.cache_folder() / "transcripts")
     for each, priced in overviews(found[:MOST], known.of):
         if time.monotonic() > until or len(rows) >= limit:
@@ -115,7 +115,7 @@ def _rows(limit: int) -> list[dict[str, Any]]:
     known = Overviews(Prices(), config.cache_folder() / "transcripts")
     rows = [
         _row(found, priced)
-        for found, priced in overviews(here()[:limit], known.of)
+        for found, priced in overviews(here(named=False)[:limit], known.of)
         if not isinstance(priced, str) and priced.overview.parent is None
     ]
     return sorted(rows, key=lambda row: row["updated_at"], reverse=True)
@@ -141,7 +141,7 @@ def _read(agent: str, id: str) -> dict[str, Any] | None:
     prices = Prices()
     known = Overviews(prices, config.cache_folder() / "transcripts")
     skipped: list[Skipped] = []
-    for found, priced in overviews(here(None, [agent], skipped), known.of):
+    for found, priced in overviews(here(None, [agent], skipped, named=False), known.of):
         if isinstance(priced, str) or (priced.overview.id or found.id) != id:
             continue
         try:

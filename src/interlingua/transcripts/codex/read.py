@@ -95,22 +95,17 @@ class _Rollout:
         self.path = path
         self.report = report
         self.file = LinesFile(path, report)
-        self.time: str | None = None
-        """The time of the last line."""
-        self._again: list[Line] | None = [] if depth else None
-        first = next(LinesFile(path, Report(NAME)).lines(), None)
+        lines = self.file.lines(decode=_decode_line)
+        first = next(lines, None)
         meta = first.value if first else {}
         if meta.get("type") != "session_meta" or not isinstance(meta.get("payload"), dict):
             raise TranscriptError(path, "it does not start with session metadata")
         self.meta: dict[str, Any] = meta["payload"]
+        self.time: str | None = meta.get("timestamp")
+        """The time of the last line."""
+        self._lines = list(lines) if depth else lines
+        """Those behind the first; of a file that others continue they are read more than once."""
         self.base, self.cut = self._base(depth)
-
-    def _lines(self) -> Iterable[Line]:
-        """The lines, one at a time; a file that others continue is read more than once."""
-        if self._again is None:
-            return self.file.lines(decode=_decode_line)
-        self._again = self._again or list(self.file.lines(decode=_decode_line))
-        return self._again
 
     @property
     def thread(self) -> str | None:
@@ -134,10 +129,10 @@ class _Rollout:
         """The history up to a byte of this file, with that of the files before."""
         history = self.base.history(self.cut) if self.base else self._beginning()
         take, line = history.take, None
-        for line in self._lines():
+        for line in self._lines:
             if end is None or line.span.start < end:
                 take(line)
-        self.time = line.value.get("timestamp") if line is not None else None
+        self.time = line.value.get("timestamp") if line is not None else self.time
         history.end_answer()
         if end is not None:  # the lines of another file are copied, never changed
             history.entries = [replace(entry, lines=[]) for entry in history.entries]

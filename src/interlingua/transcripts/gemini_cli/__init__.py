@@ -9,13 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
-from interlingua.transcripts.files import TranscriptError, errors_as_ours, opened
 from interlingua.transcripts.format import Format, Found, Skipped, Utterance, candidate
 from interlingua.transcripts.gemini_cli.read import (
     ANSWER,
-    HEADER,
     detect_file,
     owner_of,
     projects_in,
@@ -24,16 +20,6 @@ from interlingua.transcripts.gemini_cli.read import (
 from interlingua.transcripts.gemini_cli.write import append_lines, write_file
 from interlingua.transcripts.transcript import Transcript
 from interlingua.transcripts.values import decoded, members
-
-
-def _id(path: Path) -> str | None:
-    """The first line names the session; the file has the beginning of its id."""
-    try:
-        with errors_as_ours(path), opened(path) as file:
-            name = members(decoded(file.readline(HEADER))).get("sessionId")
-    except TranscriptError:
-        return None
-    return name if isinstance(name, str) else None
 
 
 def _short_name(home: Path, places: Path, folder: str) -> str:
@@ -77,7 +63,12 @@ class GeminiCLI(Format):
             if key not in longest or size > longest[key][0]:
                 longest[key] = (size, found)
         for _, found in longest.values():
-            yield replace(found, id=_id(found.path))
+            yield found
+
+    def id_in(self, line: bytes) -> str | None:
+        """The first line names the session; the file's name has the beginning of its id."""
+        name = members(decoded(line)).get("sessionId")
+        return name if isinstance(name, str) else None
 
     def place(self, transcript: Transcript, home: Path) -> Path:
         """`projects.json` has the short name of a project; a new one gets its own."""
