@@ -7,12 +7,20 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import interlingua as il
 from interlingua.dialects.openai_responses.messages import MODEL_MESSAGE, ItemReader
 from interlingua.model.message import Message, Role
-from interlingua.transcripts.codex.history import quick_answer, quick_result, quick_turn
+from interlingua.transcripts.codex.history import (
+    Result,
+    Said,
+    UsualItem,
+    quick_answer,
+    quick_result,
+    quick_turn,
+)
 from interlingua.transcripts.codex.read import overview_at, read_file
 from interlingua.transcripts.prices import Prices
 
@@ -39,12 +47,16 @@ def by_the_dialect(item: dict[str, Any]) -> list[Message]:
 
 
 def quickly(item: dict[str, Any]) -> Message | None:
-    if item["type"] == "function_call_output":
-        result = quick_result(item)
+    try:
+        usual = msgspec.convert(item, UsualItem)
+    except msgspec.ValidationError:
+        return None
+    if isinstance(usual, Result):
+        result = quick_result(usual)
         return Message.of_result(result) if result is not None else None
-    if item.get("role") == "user":
-        return quick_turn(item)
-    content = quick_answer([item])
+    if isinstance(usual, Said) and usual.role == "user":
+        return quick_turn(usual)
+    content = quick_answer([usual])
     return None if content is None else Message(Role.ASSISTANT, content, metadata=MODEL_MESSAGE)
 
 
@@ -59,7 +71,7 @@ def quickly(item: dict[str, Any]) -> Message | None:
         {**SAID, "content": [{**TEXT, "annotations": []}]},
         {**SAID, "content": [{**TEXT, "annotations": [], "logprobs": []}], "id": "msg_2"},
         CALL,
-        {**CALL, **NOTE, "id": "fc_1", "status": "completed", "namespace": "shell"},
+        {**CALL, "namespace": "shell", **NOTE, "id": "fc_1", "status": "completed"},
         {**CALL, "arguments": '{"cmd": "ls"}'},
         RESULT,
         {**RESULT, **NOTE, "id": "fco_1"},
@@ -89,6 +101,9 @@ def test_a_common_item_is_read_as_the_dialect_reads_it(item: dict[str, Any]) -> 
         {**RESULT, "output": ""},
         {**RESULT, "name": "run"},
         {**THOUGHT, "encrypted_content": None},
+        {**THOUGHT, "summary": [{"text": "No type."}]},
+        {**CALL, "execution": {}},
+        {**SAID, "content": [{**TEXT, "extra": None}]},
         {**THOUGHT, "content": [{"type": "reasoning_text", "text": "x"}]},
     ],
 )
@@ -97,8 +112,9 @@ def test_anything_else_is_left_to_the_dialect(item: dict[str, Any]) -> None:
 
 
 def test_two_thoughts_in_a_row_are_left_to_the_dialect() -> None:
-    assert quick_answer([THOUGHT, THOUGHT]) is None
-    assert quick_answer([THOUGHT, SAID, CALL, CALL]) is not None
+    thought, said, call = (msgspec.convert(item, UsualItem) for item in (THOUGHT, SAID, CALL))
+    assert quick_answer([thought, thought]) is None
+    assert quick_answer([thought, said, call, call]) is not None
 
 
 def rollout(path: Path, *payloads: dict[str, Any]) -> Path:

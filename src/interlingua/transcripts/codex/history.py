@@ -7,9 +7,11 @@ dialect's reader takes, to the same blocks; that reader is used for all others.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from interlingua.dialects.kernel.errors import ShapeError
@@ -22,17 +24,14 @@ from interlingua.model.losses import Report
 from interlingua.model.message import NO_METADATA, Changes, Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
 from interlingua.model.reasons import because
-from interlingua.transcripts.lines import Entry, Line
+from interlingua.transcripts.lines import Entry, Line, whole
 from interlingua.transcripts.notes import KEY, apply_note
 from interlingua.transcripts.transcript import is_summary, summary_message
 from interlingua.transcripts.values import as_count, as_text, from_iso, members
 
 Item = dict[str, Any]
 _ROLES = {"user": Role.USER, "developer": Role.DEVELOPER}
-_MESSAGE = frozenset({"type", "role", "content", "id", "status", "phase"})
-_RESULT = frozenset({"type", "call_id", "output", "id", "status"})
-_CALL = frozenset({"type", "call_id", "name", "arguments", "id", "status"})
-_REASONING = frozenset({"type", "id", "summary", "content", "encrypted_content", "status"})
+_NOTE = "internal_chat_message_metadata_passthrough"
 _DECODE = msgspec.json.Decoder(dict[str, Any]).decode
 _ENCODE = msgspec.json.Encoder().encode
 _LONGEST = 2000
@@ -41,56 +40,97 @@ _ABSENT: Item = {"absent": ["annotations"]}
 _NO_PROBABILITIES: Item = {"spelled": {"logprobs": []}}
 
 
-def quick_turn(item: Item) -> Message | None:
+class _Wire(msgspec.Struct, tag_field="type", forbid_unknown_fields=True, gc=False):
+    """Anything with other members than these is left to the other reader."""
+
+
+class _Input(_Wire, tag="input_text"):
+    text: str
+
+
+class _Output(_Wire, tag="output_text"):
+    text: str
+    annotations: list[Any] | UnsetType = UNSET
+    logprobs: list[Any] | UnsetType = UNSET
+
+
+class _Summary(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    type: Literal["summary_text"]
+    text: str
+
+
+class _Item(_Wire, kw_only=True):
+    id: str | UnsetType = UNSET
+    status: str | UnsetType = UNSET
+    note: Any = msgspec.field(default=UNSET, name=_NOTE)
+
+
+class Said(_Item, tag="message", kw_only=True):
+    """A message of a person, the client or the model."""
+
+    role: str
+    content: list[_Input | _Output]
+    phase: str | UnsetType = UNSET
+
+
+class Result(_Item, tag="function_call_output", kw_only=True):
+    """The result of a function, as a text."""
+
+    call_id: str
+    output: str
+
+
+class Call(_Item, tag="function_call", kw_only=True):
+    """A call of a function."""
+
+    call_id: str
+    name: str
+    arguments: str
+    namespace: str | UnsetType = UNSET
+
+
+class Thought(_Item, tag="reasoning", kw_only=True):
+    """Sealed reasoning."""
+
+    id: str
+    summary: list[_Summary]
+    encrypted_content: str
+    content: UnsetType | None = UNSET
+
+
+UsualItem = Said | Result | Call | Thought
+
+
+def quick_turn(item: Said) -> Message | None:
     """A message of a person or the client: one text, or several."""
-    role = _ROLES.get(str(item.get("role")))
-    parts = item.get("content")
-    if role is None or type(parts) is not list or item.get("type") != "message":
+    role, rest = _ROLES.get(item.role), _rest(item)
+    if role is None or rest is None or not item.content or _Output in map(type, item.content):
         return None
-    texts = [_text(part) for part in parts]
-    if not texts or not all(texts):
-        return None
-    rest = _rest(item, _MESSAGE)
-    if rest is None:
-        return None
-    form: Item = {"content": "list"} if len(texts) == 1 else {}
-    form["item"] = {key: item[key] for key in ("type", "id", "status", "phase") if key in item}
+    form: Item = {"content": "list"} if len(item.content) == 1 else {}
+    form["item"] = {"type": "message", **_spelled(item)}
+    if item.phase is not UNSET:
+        form["item"]["phase"] = item.phase
     rest["$form"] = form
-    blocks = tuple([TextBlock(text) for text in texts])  # type: ignore[arg-type]  # all are texts
+    blocks = tuple([TextBlock(part.text) for part in item.content])
     return Message(role, blocks, metadata=MessageMetadata(provider_raw={DIALECT: rest}))
 
 
-def _text(part: Any) -> str | None:
-    if type(part) is not dict or len(part) != 2 or part.get("type") != "input_text":
+def quick_result(item: Result) -> ToolResultBlock | None:
+    """The result of a function."""
+    rest = _rest(item)
+    if not item.output or not item.call_id or rest is None or item.output.startswith(ERROR_MARK):
         return None
-    text = part.get("text")
-    return text if type(text) is str else None
-
-
-def quick_result(item: Item) -> ToolResultBlock | None:
-    """The result of a function, as a text."""
-    id, output = item.get("call_id"), item.get("output")
-    if type(output) is not str or not output or type(id) is not str or not id:
-        return None
-    if "name" in item or "execution" in item or output.startswith(ERROR_MARK):
-        return None
-    rest = _rest(item, _RESULT)
-    if rest is None:
-        return None
-    spelled = {key: item[key] for key in ("id", "status") if key in item}
-    if None in spelled.values():
-        return None
-    if spelled:
+    if spelled := _spelled(item):
         rest["$form"] = {"item": spelled}
     raw = {DIALECT: rest} if rest else None
-    return ToolResultBlock(id, (TextBlock(output),), raw=raw)
+    return ToolResultBlock(item.call_id, (TextBlock(item.output),), raw=raw)
 
 
-def quick_answer(items: list[Item]) -> tuple[Block, ...] | None:
+def quick_answer(items: list[Any]) -> tuple[Block, ...] | None:
     """A run of a model's output: thoughts, texts and calls of functions."""
     blocks: list[Block] = []
     for item in items:
-        read = _MADE.get(item.get("type"))  # type: ignore[arg-type]  # anything is looked up
+        read = _MADE.get(type(item))
         made = read(item) if read is not None else None
         if made is None or (blocks and type(blocks[-1]) is type(made) is not ToolUseBlock):
             return None
@@ -98,89 +138,81 @@ def quick_answer(items: list[Item]) -> tuple[Block, ...] | None:
     return tuple(blocks)
 
 
-def _text_block(item: Item) -> Block | None:
-    parts = item.get("content")
-    if item.get("role") != "assistant" or type(parts) is not list or len(parts) != 1:
+def _text_block(item: Said) -> Block | None:
+    rest = _rest(item)
+    if item.role != "assistant" or len(item.content) != 1 or rest is None:
         return None
-    part = parts[0]
-    text = part.get("text") if type(part) is dict and part.get("type") == "output_text" else None
-    rest = _rest(item, _MESSAGE)
-    if type(text) is not str or rest is None:
-        return None
-    form = _form(part)
-    phase = item.get("phase")
-    if form is None or (phase is not None and type(phase) is not str):
-        return None
-    spelled = {key: item[key] for key in ("type", "id", "status") if key in item}
-    if None in spelled.values() or ("phase" in item and phase is None):
+    [part] = item.content
+    form = _form(part) if type(part) is _Output else None
+    if form is None:
         return None
     own_raw: Item = {"$item": rest} if rest else {}
-    own_raw["$form"] = {**form, "item": spelled}
-    return TextBlock(text, raw={DIALECT: own_raw}, phase=phase)
+    own_raw["$form"] = {**form, "item": {"type": "message", **_spelled(item)}}
+    phase = None if item.phase is UNSET else item.phase
+    return TextBlock(part.text, raw={DIALECT: own_raw}, phase=phase)
 
 
-def _form(part: Item) -> Item | None:
+def _form(part: _Output) -> Item | None:
     """The spelling of a model's text; None for rare forms."""
-    if "annotations" not in part:
-        return _ABSENT if len(part) == 2 else None
-    if part["annotations"] != []:
+    if part.annotations is UNSET:
+        return _ABSENT if part.logprobs is UNSET else None
+    if part.annotations or part.logprobs:
         return None
-    if len(part) == 3:
-        return {}
-    return _NO_PROBABILITIES if len(part) == 4 and part.get("logprobs") == [] else None
+    return {} if part.logprobs is UNSET else _NO_PROBABILITIES
 
 
-def _call(item: Item) -> Block | None:
-    id, name, text = item.get("call_id"), item.get("name"), item.get("arguments")
-    if type(id) is not str or not id or type(name) is not str or type(text) is not str:
+def _call(item: Call) -> Block | None:
+    text, rest = item.arguments, _rest(item)
+    if not item.call_id or rest is None or not text or len(text) > _LONGEST:
         return None
-    rest = _rest(item, _CALL)
-    if rest is None or "execution" in item or not text or len(text) > _LONGEST:
-        return None
+    if item.namespace is not UNSET:
+        if not item.namespace:
+            return None
+        rest = {"namespace": item.namespace, **rest}
     try:
         arguments = _DECODE(text)
         written = None if _ENCODE(arguments).decode() == text else text
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
-    spelled = {key: item[key] for key in ("id", "status") if key in item}
-    if spelled:
+    if spelled := _spelled(item):
         rest["$form"] = {"item": spelled}
-    return ToolUseBlock(id, name, arguments, written, raw={DIALECT: rest} if rest else None)
+    raw = {DIALECT: rest} if rest else None
+    return ToolUseBlock(item.call_id, item.name, arguments, written, raw=raw)
 
 
-def _thought(item: Item) -> Block | None:
+def _thought(item: Thought) -> Block | None:
     """Reasoning with one part of a summary, or none."""
-    id, parts, sealed = item.get("id"), item.get("summary"), item.get("encrypted_content")
-    if type(id) is not str or type(sealed) is not str or type(parts) is not list:
+    parts, rest = item.summary, _rest(item)
+    if rest is None or item.status is not UNSET or len(parts) > 1 or (parts and not parts[0].text):
         return None
-    text = _summary(parts)
-    rest = _rest(item, _REASONING)
-    if text is None or rest is None or "status" in item or item.get("content") is not None:
-        return None
-    form: Item = {"item": {"content": None}} if "content" in item else {}
+    form: Item = {} if item.content is UNSET else {"item": {"content": None}}
     own_raw: Item = {"$item": rest} if rest else {}
     if form or rest:
         own_raw["$form"] = form or {"item": {}}
-    return ThinkingBlock(text, sealed, id, raw={DIALECT: own_raw} if own_raw else None)
+    text = parts[0].text if parts else ""
+    raw = {DIALECT: own_raw} if own_raw else None
+    return ThinkingBlock(text, item.encrypted_content, item.id, raw=raw)
 
 
-def _summary(parts: list[Any]) -> str | None:
-    if not parts:
-        return ""
-    part = parts[0]
-    if len(parts) > 1 or type(part) is not dict or len(part) != 2:
-        return None
-    text = part.get("text") if part.get("type") == "summary_text" else None
-    return text if type(text) is str and text else None
+def _rest(item: _Item) -> Item | None:
+    """What no field holds; None if it is empty, which is spelling."""
+    if item.note is UNSET:
+        return {}
+    return {_NOTE: item.note} if item.note else None
 
 
-def _rest(item: Item, known: frozenset[str]) -> Item | None:
-    """Keys that no field holds; None if one of them is empty, which is spelling."""
-    rest = {key: item[key] for key in item if key not in known}
-    return rest if all(rest.values()) else None
+def _spelled(item: _Item) -> Item:
+    spelled: Item = {} if item.id is UNSET else {"id": item.id}
+    if item.status is not UNSET:
+        spelled["status"] = item.status
+    return spelled
 
 
-_MADE = {"message": _text_block, "function_call": _call, "reasoning": _thought}
+_MADE: dict[type, Callable[[Any], Block | None]] = {
+    Said: _text_block,
+    Call: _call,
+    Thought: _thought,
+}
 
 
 NOT_TYPED = (
@@ -210,8 +242,9 @@ OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 NAME = "codex"
 DIALECT = "openai-responses"
+WHOLE = "whole"
+"""The key of a line's bytes, or of the whole item, beside a usual item."""
 _READ: dict[str, Any] = {}
-_COMMON = ("message", "function_call_output")
 _SEARCHES = frozenset({"web_search_end", "item_completed"})
 
 
@@ -234,15 +267,15 @@ class History:
         self._known: dict[tuple[str | None, bool], MessageMetadata] = {}
 
     def take(self, line: Line) -> None:
-        payload = line.value.get("payload")
-        if not isinstance(payload, dict):
+        payload, kind = line.value.get("payload"), line.value.get("type")
+        if kind == "response_item":
+            if type(payload) is dict and str(payload.get("type")) in RUNS:
+                self._ran.append(payload)
+                self._searched[str(payload.get("id"))] = False
+            self._item(line, payload)
+        if type(payload) is not dict:
             return
-        match line.value.get("type"):
-            case "response_item":
-                if str(payload.get("type")) in RUNS:
-                    self._ran.append(payload)
-                    self._searched[str(payload.get("id"))] = False
-                self._item(line, payload)
+        match kind:
             case "turn_context":
                 self.end_answer()
                 self.model = as_text(payload.get("model")) or self.model
@@ -277,18 +310,23 @@ class History:
         self._put(lines, Role.ASSISTANT, content, metadata)
         return not noted
 
-    def _item(self, line: Line, item: dict[str, Any]) -> None:
-        if is_of_answer(item):
+    def _item(self, line: Line, item: Any) -> None:
+        if type(item) is Said and item.role != "assistant":
+            self.end_answer()
+            turn = quick_turn(item)
+            self._read([line]) if turn is None else self._put_message([line], typed(turn))
+        elif type(item) is Result:
+            self.end_answer()
+            result = quick_result(item)
+            if result is None:
+                self._read([line])
+            else:
+                about = MessageMetadata(parent_tool_use_id=result.tool_use_id)
+                self._put([line], Role.TOOL, (result,), about)
+        elif type(item) in _MADE or (type(item) is dict and is_of_answer(item)):
             self._answer.append(line)
-            return
-        self.end_answer()
-        kind = item.get("type")
-        if kind == "message" and (turn := quick_turn(item)) is not None:
-            self._put_message([line], typed(turn))
-        elif kind == "function_call_output" and (result := quick_result(item)) is not None:
-            about = MessageMetadata(parent_tool_use_id=result.tool_use_id)
-            self._put([line], Role.TOOL, (result,), about)
-        else:
+        elif type(item) is dict:
+            self.end_answer()
             self._read([line])
 
     def _used(self, usage: Usage | None, response: Any) -> None:
@@ -333,9 +371,8 @@ class History:
         return usage.replace(tool_uses=runs) if runs else usage
 
     def _read(self, lines: list[Line]) -> None:
-        items = [line.value["payload"] for line in lines]
         try:
-            messages = read_items(items)
+            messages = read_items([_whole(line.value) for line in lines])
         except InterlinguaError as error:
             self.report.add(
                 "dropped", f"line {lines[0].number}", because("unreadable", error=error)
@@ -362,11 +399,8 @@ class History:
         changes: Changes | None = None,
     ) -> None:
         value = lines[0].value
-        id, time, note = (
-            value["payload"].get("id"),
-            from_iso(value.get("timestamp")),
-            value.get(KEY),
-        )
+        payload, time, note = value["payload"], from_iso(value.get("timestamp")), value.get(KEY)
+        id = payload.get("id") if type(payload) is dict else payload.id
         id = id if type(id) is str else None
         shown = Message(role, content, name, id, None, metadata, time, changes=changes)
         if note is None:
@@ -394,6 +428,13 @@ class History:
                 status=MessageStatus.COMPLETE,
             )
         return known if usage is None else replace(known, usage=usage, response_id=response)
+
+
+def _whole(value: dict[str, Any]) -> Item:
+    """The item of a line, with all of its members in their order."""
+    found = value.get(WHOLE, value["payload"])
+    item: Item = found if type(found) is dict else whole(found)["payload"]
+    return item
 
 
 def read_items(items: list[dict[str, Any]]) -> list[Message]:

@@ -20,7 +20,9 @@ from interlingua.transcripts.codex.history import (
     MODEL_MADE,
     NAME,
     OUTPUTS,
+    WHOLE,
     History,
+    UsualItem,
     read_items,
     results,
     typed,
@@ -277,14 +279,23 @@ class _Event(TypedDict, total=False):
     payload: _Shown
 
 
-_LONG, _BEGINNING = 1000, 120
-"""Bytes of a line that is worth a look, and in which its type stands."""
+_item: dict[str, Any] = {**dict.fromkeys(("timestamp", "type", KEY), Any), "payload": UsualItem}
+_ItemLine = TypedDict("_ItemLine", _item, total=False)  # type: ignore[misc]  # made of a list
+_decode_item = msgspec.json.Decoder(_ItemLine).decode
 _decode_event = msgspec.json.Decoder(_Event).decode
+_LONG, _BEGINNING = 1000, 120
+"""Bytes of an event that is worth a look, and in which a line's type stands."""
 
 
 def _decode_line(line: bytes) -> Any:
-    """The value of a line. Events repeat what items say: only what is read of them is built."""
-    if len(line) > _LONG and b'"event_msg"' in line[:_BEGINNING]:
+    """The value of a line; a usual item is typed. Events repeat what items say: of long ones only
+    what is read is built."""
+    if line.find(b'"response_item"', 0, _BEGINNING) > 0:
+        value = _decode_item(line)
+        if value.get("type") == "response_item":
+            value[WHOLE] = line  # type: ignore[literal-required]  # a key of ours
+            return value
+    elif len(line) > _LONG and line.find(b'"event_msg"', 0, _BEGINNING) > 0:
         value = _decode_event(line)
         if value.get("type") == "event_msg":
             return value

@@ -13,7 +13,14 @@ from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
-from interlingua.transcripts.codex.history import DIALECT, NAME, History, is_of_answer
+from interlingua.transcripts.codex.history import (
+    DIALECT,
+    NAME,
+    WHOLE,
+    History,
+    UsualItem,
+    is_of_answer,
+)
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import Line, LineWriter, session_uuid, spelled
 from interlingua.transcripts.notes import (
@@ -156,12 +163,21 @@ def _add_note(made: list[dict[str, Any]], retold: RetoldMessage, history: Histor
         return
     before = len(history.entries)
     for value in items:
-        history.take(Line(0, Span(0, 0), value))
+        history.take(Line(0, Span(0, 0), _decoded(value)))
     history.end_answer()
     shown = [entry.message for entry in history.entries[before:]]
     note = retold.note(*shown)
     if note is not None:
         items[0][KEY] = note
+
+
+def _decoded(value: dict[str, Any]) -> dict[str, Any]:
+    """A line as the reader decodes it."""
+    try:
+        usual = msgspec.convert(value["payload"], UsualItem)
+    except msgspec.ValidationError:
+        return value
+    return {**value, "payload": usual, WHOLE: value["payload"]}
 
 
 def _used(lines: _Lines, message: Message, usage: Usage) -> None:
