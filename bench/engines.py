@@ -59,8 +59,6 @@ def with_ray(folder: Path, workers: int, convert: Convert) -> Callable[[], int]:
     from interlingua.bulk.engines import ray_data
 
     _cluster(workers)
-    # Half of each processor would be set aside, so that of two only one had work.
-    ray.data.DataContext.get_current().op_resource_reservation_enabled = False
     value = ray.data.read_parquet(str(folder)).repartition(FILES * 4).materialize()
     return lambda: ray_data.mapped(value, convert, num_cpus=1).materialize().count()
 

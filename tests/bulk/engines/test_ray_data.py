@@ -37,6 +37,14 @@ def test_ray_maps_it_on_a_cluster_of_two_nodes(ray: Any, parquet: Path) -> None:
     require_converted(ray_data.mapped(value, TO_ANTHROPIC).take_all())
 
 
+def test_of_two_processors_none_is_set_aside_for_other_steps(ray: Any, parquet: Path) -> None:
+    from interlingua.bulk.engines import ray_data
+
+    made = ray_data.mapped(ray.data.read_parquet(str(parquet)), TO_ANTHROPIC)
+    assert not made.context.op_resource_reservation_enabled
+    assert ray.data.DataContext.get_current().op_resource_reservation_enabled
+
+
 def test_ray_gives_conversations_back(ray: Any) -> None:
     from interlingua.bulk.engines import ray_data
 
