@@ -1,13 +1,13 @@
-"""`python -m bench.gateway.others --rosetta VENV --litellm VENV --portkey NPM --router NPM`: other
-gateways beside ours, in one table.
+"""`python -m bench.gateway.others --rosetta VENV --litellm VENV --litellm-rust VENV --portkey NPM
+--router NPM`: other gateways beside ours, in one table.
 
 They are no dependencies of ours: each is taken from a folder in which its package was installed: a
 virtual environment with `llm-rosetta[gateway]` or `litellm[proxy]`, or one in which `npm install`
 was run for `@portkey-ai/gateway` or `@musistudio/claude-code-router`. All have the same provider
 and one process on one core, and are asked by the same 64 connections, or 8 agents that send 300 KB
-with each turn. The router takes requests in the provider's own dialect only, and is compared with
-ours in that; the others translate chat requests. Ours has its keys, caps, trace and store switched
-on; LiteLLM and the router have one key, the two others are open.
+with each turn. The router and LiteLLM's Rust mode take requests in the provider's own dialect only,
+and are compared with ours in that; the others translate chat requests. Ours has its keys, caps,
+trace and store switched on; LiteLLM and the router have one key, the two others are open.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import signal
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,7 +65,8 @@ def rosetta(venv: Path, folder: Path, url: str) -> Iterator[Asked]:
 
 
 @contextmanager
-def litellm(venv: Path, folder: Path, url: str) -> Iterator[Asked]:
+def litellm(venv: Path, folder: Path, url: str, rust: bool = False) -> Iterator[Asked]:
+    """Its Rust mode has Anthropic's own dialect alone (1.106.2, seen 2026-11-19)."""
     port, key = free(), f"sk-{secrets.token_hex(16)}"
     config = folder / "litellm.yaml"
     params = {"model": f"anthropic/{MODEL}", "api_base": url, "api_key": "x"}
@@ -77,8 +79,9 @@ def litellm(venv: Path, folder: Path, url: str) -> Iterator[Asked]:
     command += ["--port", str(port), "--num_workers", "1", "--telemetry", "False"]
     # Without the second it asks for its price list on the network when it starts.
     more = {"LITELLM_MASTER_KEY": key, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    with _theirs(venv, command, port, folder, {**more, "LITELLM_LOG": "ERROR"}) as pid:
-        yield Asked(Place(port, pid, key))
+    more |= {"LITELLM_LOG": "ERROR", "LITELLM_RUST": str(rust)}
+    with _theirs(venv, command, port, folder, more) as pid:
+        yield Asked(Place(port, pid, key), path=MESSAGES if rust else CHAT)
 
 
 @contextmanager
@@ -121,7 +124,13 @@ def _theirs(
         yield pid
 
 
-OTHERS = {"llm-rosetta": rosetta, "litellm": litellm, "portkey": portkey, "router": router}
+OTHERS: dict[str, Callable[[Path, Path, str], AbstractContextManager[Asked]]] = {
+    "llm-rosetta": rosetta,
+    "litellm": litellm,
+    "litellm-rust": partial(litellm, rust=True),
+    "portkey": portkey,
+    "router": router,
+}
 PACKAGES = {"portkey": "@portkey-ai/gateway", "router": "@musistudio/claude-code-router"}
 
 
@@ -130,7 +139,8 @@ def version(folder: Path, name: str) -> str:
     if name in PACKAGES:
         package = folder / "node_modules" / PACKAGES[name] / "package.json"
         return str(json.loads(package.read_text())["version"])
-    found = folder.glob(f"lib/*/site-packages/{name.replace('-', '_')}-*.dist-info")
+    distribution = name.removesuffix("-rust").replace("-", "_")
+    found = folder.glob(f"lib/*/site-packages/{distribution}-*.dist-info")
     return next(found).stem.split("-")[1]
 
 
