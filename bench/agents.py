@@ -66,8 +66,14 @@ def _claude_step(turn: int, step: int, seed: int) -> tuple[str, dict[str, Any], 
         "cache_creation_input_tokens": 310,
         "cache_read_input_tokens": 40_000 + turn,
         "output_tokens": 180,
+        "output_tokens_details": {"thinking_tokens": 60},
+        "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
         "service_tier": "standard",
         "cache_creation": {"ephemeral_1h_input_tokens": 310, "ephemeral_5m_input_tokens": 0},
+        "inference_geo": "",
+        "iterations": [],
+        "speed": "standard",
+        "fallback_credit": None,
     }
     body = {
         "model": "claude-sonnet-4-6",
@@ -78,6 +84,7 @@ def _claude_step(turn: int, step: int, seed: int) -> tuple[str, dict[str, Any], 
         "stop_reason": "end_turn" if step == 4 else "tool_use",
         "stop_sequence": None,
         "usage": usage,
+        "stop_details": None,
     }
     return "assistant", {"message": body, "requestId": f"req_{turn}"}, {}
 

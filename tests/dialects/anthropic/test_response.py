@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.dialects.anthropic import DIALECT
+from interlingua.dialects.anthropic import DIALECT, response
 from interlingua.errors import ReadError
 from interlingua.model.blocks import AudioBlock, Source, TextBlock, ThinkingBlock
 from interlingua.model.exchange import ErrorKind
@@ -59,7 +59,7 @@ COUNTS = {
     "cache_read_input_tokens": 100,
     "cache_creation_input_tokens": 30,
 }
-MORE = {
+MORE: dict[str, Any] = {
     "cache_creation": {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 20},
     "output_tokens_details": {"thinking_tokens": 4},
     "server_tool_use": {"web_search_requests": 1, "web_fetch_requests": 0},
@@ -123,6 +123,38 @@ def test_counts_that_contradict_each_other_are_clamped(counts: dict[str, Any]) -
 @pytest.mark.parametrize("counts", [{}, {"input_tokens": None}, {"input_tokens": "5"}])
 def test_unknown_counts_are_unknown(counts: dict[str, Any]) -> None:
     assert usage_of(counts).input_tokens is None
+
+
+ALL = {**COUNTS, **MORE, "iterations": [], "speed": "standard", "fallback_credit": None}
+
+
+@pytest.mark.parametrize(
+    ("usual", "changes"),
+    [
+        (True, {}),
+        (True, {"inference_geo": "us", "fallback_credit": {"left": 1}}),
+        (True, {"iterations": None, "output_tokens": 2**70}),
+        (True, {"server_tool_use": dict(reversed(MORE["server_tool_use"].items()))}),
+        (False, {"service_tier": "batch"}),
+        (False, {"input_tokens": True}),
+        (False, {"input_tokens": -1}),
+        (False, {"cache_creation": {"ephemeral_5m_input_tokens": 10}}),
+        (False, {"cache_creation": None}),
+        (False, {"server_tool_use": {"web_search_requests": 1, "other_requests": 0}}),
+        (False, {"server_tool_use": None}),
+        (False, {"output_tokens_details": {"thinking_tokens": 10}}),
+        (False, {"output_tokens_details": {"other_tokens": 1}}),
+        (False, {"output_tokens_details": None}),
+    ],
+)
+def test_all_members_at_once_are_read_as_each_by_itself(
+    usual: bool, changes: dict[str, Any]
+) -> None:
+    wire = {**ALL, **changes}
+    for spelled in (wire, dict(reversed(wire.items()))):
+        quickly, slowly = response._read_all(spelled), response._read_usage(spelled)
+        assert repr((quickly, ())) == repr(slowly) if usual else quickly is None
+        assert repr(response.read_usage(spelled)) == repr(slowly)
 
 
 # Answers of others

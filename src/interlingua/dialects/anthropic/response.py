@@ -4,6 +4,7 @@ thinking is part of the output."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import astuple
@@ -129,11 +130,50 @@ def read_usage(wire: Any) -> tuple[Usage | None, tuple[Diagnostic, ...]]:
             writes = {"1h": hour, "5m": minutes}
             usage = Usage(fresh, output, read, created, service_tier="default", cache_writes=writes)
             return usage, ()
+    elif len(wire) == len(_ALL) and (usual := _read_all(wire)) is not None:
+        return usual, ()
     return _read_usage(wire)
 
 
+_BESIDE = frozenset({"inference_geo", "iterations", "speed", "fallback_credit"})
+_ALL = _BESIDE | {
+    *("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
+    *("cache_creation", "output_tokens_details", "server_tool_use", "service_tier"),
+}
+"""The members that answers have in November 2026, and those that set no field."""
+
+
+@lru_cache(16)
+def _beside(keys: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Those of these members that set no field; None unless all of them are there."""
+    return tuple(key for key in keys if key in _BESIDE) if set(keys) == _ALL else None
+
+
+def _read_all(wire: Wire) -> Usage | None:
+    """A usage with all of those members, which contradict nothing; None for any other."""
+    beside = _beside(tuple(wire))
+    details, tools = wire.get("output_tokens_details"), wire.get("server_tool_use")
+    if beside is None or wire["service_tier"] != "standard" or type(tools) is not dict:
+        return None
+    if type(details) is not dict or len(details) != 1 or len(tools) != 2:
+        return None
+    thought, fetched = details.get("thinking_tokens"), tools.get("web_fetch_requests")
+    uses = {"web_fetch": fetched, "web_search": tools.get("web_search_requests")}
+    counts = (wire["input_tokens"], wire["output_tokens"], *map(wire.get, _CACHED), thought)
+    counts += (*uses.values(), *_split(wire["cache_creation"]))
+    if [*map(type, counts)] != _ALL_INTEGERS or min(counts) < 0 or thought > counts[1]:
+        return None
+    fresh, output, read, created, thought, _, _, hour, minutes = counts
+    writes = {"1h": hour, "5m": minutes}
+    rest = {key: wire[key] for key in beside if wire[key] is not None}
+    if len(rest) < len(beside):
+        rest["$form"] = {"spelled": {key: None for key in beside if wire[key] is None}}
+    more: Any = {"service_tier": "default", "tool_uses": uses, "cache_writes": writes}
+    return Usage(fresh, output, read, created, thought, **more, raw={NAME: rest} if rest else None)
+
+
 _CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
-_INTEGERS = [int] * 6
+_INTEGERS, _ALL_INTEGERS = [int] * 6, [int] * 9
 
 
 def _split(wire: Any) -> tuple[Any, ...]:

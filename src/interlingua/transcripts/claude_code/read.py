@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -444,9 +445,8 @@ def _answer_entries(lines: list[Line]) -> list[Entry]:
     wires = [_message(line) for line in lines]
     blocks = [block for line in lines for block in content(line.value)]
     usage, stop = most_usage(wires), wires[0].get("stop_reason")
-    if len(wires) > 1:
-        ends = [each.get("stop_reason") for each in wires]
-        stop = next((end for end in reversed(ends) if end is not None), None)
+    for wire in wires[1:]:
+        stop = stop if wire.get("stop_reason") is None else wire["stop_reason"]
     id, model = wires[0].get("id"), wires[0].get("model")
     try:
         counts, diagnostics = read_usage(usage)
@@ -483,12 +483,15 @@ def most_usage(wires: list[dict[str, Any]]) -> Any:
     complete."""
     if len(wires) == 1:
         return wires[0].get("usage")
-    return max((members(wire.get("usage")) for wire in wires), key=_output)
-
-
-def _output(usage: dict[str, Any]) -> int:
-    count = usage.get("output_tokens")
-    return count if isinstance(count, int) else -1
+    found: dict[str, Any] = {}
+    most: float = -math.inf
+    for wire in wires:
+        usage = members(wire.get("usage"))
+        count = usage.get("output_tokens")
+        count = count if isinstance(count, int) else -1
+        if count > most:
+            found, most = usage, count
+    return found
 
 
 def _user_entries(lines: list[Line]) -> list[Entry]:
