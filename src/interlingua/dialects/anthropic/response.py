@@ -151,28 +151,42 @@ def _beside(keys: tuple[str, ...]) -> tuple[str, ...] | None:
 
 def _read_all(wire: Wire) -> Usage | None:
     """A usage with all of those members, which contradict nothing; None for any other."""
-    beside = _beside(tuple(wire))
-    details, tools = wire.get("output_tokens_details"), wire.get("server_tool_use")
+    beside, details = _beside(tuple(wire)), wire.get("output_tokens_details")
+    tools = wire.get("server_tool_use")
     if beside is None or wire["service_tier"] != "standard" or type(tools) is not dict:
         return None
     if type(details) is not dict or len(details) != 1 or len(tools) != 2:
         return None
-    thought, fetched = details.get("thinking_tokens"), tools.get("web_fetch_requests")
-    uses = {"web_fetch": fetched, "web_search": tools.get("web_search_requests")}
-    counts = (wire["input_tokens"], wire["output_tokens"], *map(wire.get, _CACHED), thought)
-    counts += (*uses.values(), *_split(wire["cache_creation"]))
-    if [*map(type, counts)] != _ALL_INTEGERS or min(counts) < 0 or thought > counts[1]:
+    fresh, output, thought = wire["input_tokens"], wire["output_tokens"], details.get(_THOUGHT)
+    read, created = wire["cache_read_input_tokens"], wire["cache_creation_input_tokens"]
+    fetched, searched = tools.get("web_fetch_requests"), tools.get("web_search_requests")
+    split = _split(wire["cache_creation"])
+    counts = (fresh, output, read, created, thought, fetched, searched, *split)
+    if [*map(type, counts)] != _ALL_INTEGERS or min(counts) < 0 or thought > output:
         return None
-    fresh, output, read, created, thought, _, _, hour, minutes = counts
-    writes = {"1h": hour, "5m": minutes}
-    rest = {key: wire[key] for key in beside if wire[key] is not None}
-    if len(rest) < len(beside):
-        rest["$form"] = {"spelled": {key: None for key in beside if wire[key] is None}}
-    more: Any = {"service_tier": "default", "tool_uses": uses, "cache_writes": writes}
-    return Usage(fresh, output, read, created, thought, **more, raw={NAME: rest} if rest else None)
+    rest: Raw = {}
+    nulls: Raw = {}
+    for key in beside:
+        (nulls if wire[key] is None else rest)[key] = wire[key]
+    if nulls:
+        rest["$form"] = {"spelled": nulls}
+    uses: Any = {"web_fetch": fetched, "web_search": searched}
+    writes = {"1h": split[0], "5m": split[1]}
+    return Usage(
+        fresh,
+        output,
+        read,
+        created,
+        thought,
+        service_tier="default",
+        tool_uses=uses,
+        cache_writes=writes,
+        raw={NAME: rest} if rest else None,
+    )
 
 
 _CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
+_THOUGHT = "thinking_tokens"
 _INTEGERS, _ALL_INTEGERS = [int] * 6, [int] * 9
 
 

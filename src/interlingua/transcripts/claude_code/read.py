@@ -50,7 +50,15 @@ from interlingua.transcripts.transcript import (
     short,
     summary_message,
 )
-from interlingua.transcripts.values import NOT_JSON, as_text, decoded, from_iso, listed, members
+from interlingua.transcripts.values import (
+    NOT_JSON,
+    as_text,
+    decoded,
+    from_iso,
+    listed,
+    members,
+    remembered,
+)
 
 NODES = frozenset({"user", "assistant", "attachment", "system", "progress"})
 """Types of lines that have a `uuid` and belong to the tree; all others are bookkeeping."""
@@ -443,32 +451,37 @@ def _answer_entries(lines: list[Line]) -> list[Entry]:
     """One answer: the blocks of its lines together, usage counted once."""
     first = lines[0].value
     wires = [_message(line) for line in lines]
-    blocks = [block for line in lines for block in content(line.value)]
+    blocks = content(first)
+    for line in lines[1:]:
+        blocks = blocks + content(line.value)
     usage, stop = most_usage(wires), wires[0].get("stop_reason")
     for wire in wires[1:]:
         stop = stop if wire.get("stop_reason") is None else wire["stop_reason"]
     id, model = wires[0].get("id"), wires[0].get("model")
     try:
         counts, diagnostics = read_usage(usage)
-        metadata = MessageMetadata(
-            protocol="anthropic",
-            model=f"anthropic:{model}" if type(model) is str else None,
-            provider="anthropic" if type(model) is str else None,
-            response_model=model if type(model) is str else None,
-            response_id=id if type(id) is str else None,
-            usage=counts,
-            stop_reason=STOP_REASONS.read(stop) if type(stop) is str else None,
-            raw_stop_reason=stop if type(stop) is str else None,
-            diagnostics=diagnostics,
-        )
+        id = id if type(id) is str else None
+        shared = _shared(model, stop)
+        metadata = replace(shared, response_id=id, usage=counts, diagnostics=diagnostics)
         found = read_parts(blocks, ANSWER)
     except ShapeError as shape:
         raise shape.inside(".message").error("Claude Code") from None
     time = from_iso(first.get("timestamp"))
-    message = Message(
-        Role.ASSISTANT, found, id=first.get("uuid"), metadata=metadata, created_at=time
-    )
+    message = Message(Role.ASSISTANT, found, None, first.get("uuid"), None, metadata, time)
     return _with_notes(message, lines)
+
+
+@remembered
+def _shared(model: Any, stop: Any) -> MessageMetadata:
+    """What many answers have in common."""
+    return MessageMetadata(
+        protocol="anthropic",
+        model=f"anthropic:{model}" if type(model) is str else None,
+        provider="anthropic" if type(model) is str else None,
+        response_model=model if type(model) is str else None,
+        stop_reason=STOP_REASONS.read(stop) if type(stop) is str else None,
+        raw_stop_reason=stop if type(stop) is str else None,
+    )
 
 
 def shown_as(values: list[dict[str, Any]]) -> Message | None:
