@@ -246,8 +246,8 @@ def _compactions(entries: list[Entry]) -> tuple[Compaction, ...]:
     marks = []
     for at, entry in enumerate(entries):
         if entry.compaction:
-            payload = entry.lines[0].value["payload"] if entry.lines else {}
-            replacement = _again(payload.get("replacement_history"))
+            payload = entry.lines[0].value["payload"] if entry.lines else None
+            replacement = _again(members(payload).get("replacement_history"))
             keys = {_key(message) for message in replacement if message.role in _TURNS}
             indexes = [i for i in range(at) if _key(entries[i].message) in keys]
             first = bool(replacement) and replacement[0].text == summary_text(entry.message)
