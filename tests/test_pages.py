@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 FOUNDING = (
     *("tool results have a role", "instructions are messages", "tool ids are ours"),
     *("opaque place for provider data", "subset of json schema", "costs are computed here"),
-    *("content is one json column", "dropped with a warning", "more capabilities"),
+    *("content is one json column", "dropped with a warning", "capabilities say more"),
     *("no provider overrides", "routing mode on a message is a summary"),
 )
 
