@@ -2,7 +2,7 @@
 implements Anthropic's published cache rules (`interlingua/costs/data/caching.toml`).
 
     python -m tests.costs.cache_worth                 the table of docs/caching.md
-    python -m tests.costs.cache_worth --litellm PYTHON   with LiteLLM, run by that interpreter
+    python -m tests.costs.cache_worth --litellm PYTHON   with LiteLLM (and `mcp`) of that Python
     python -m tests.costs.cache_worth --turns 100     fewer turns
 
 Each session is sent by a client that speaks OpenAI's chat API, which has no word for a breakpoint:
