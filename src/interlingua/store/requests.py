@@ -23,7 +23,7 @@ from interlingua.store.errors import NotFoundError
 from interlingua.store.request_costs import RequestCosts
 from interlingua.store.request_stats import RequestStats, added_up
 from interlingua.store.rows import EVENTS, EventRow, JsonObject, Part, Table
-from interlingua.store.statements import Op, Step, Work
+from interlingua.store.statements import TOGETHER, Op, Step, Work
 
 
 class RequestRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -195,14 +195,6 @@ class Trace(Work):
         Stored ones keep their place. `ended_turn` is the session and the turn that they end, as
         in `end_turn`."""
         events = [each if type(each) is EventRow else EventRow.of(each) for each in events]
-        numbers = yield from self._add_events(events)
-        if ended_turn is not None:
-            yield Step(self.sql.let_go, ended_turn)
-        replace = msgspec.structs.replace
-        return [replace(each, seq=numbers[each.session_id][each.id]) for each in events]
-
-    def _add_events(self, events: Sequence[EventRow]) -> Op[dict[str, dict[str, int]]]:
-        """The numbers of events, by session and id; new ones are stored."""
         by_session: dict[str, list[EventRow]] = {}
         for event in events:
             by_session.setdefault(event.session_id, []).append(event)
@@ -224,8 +216,15 @@ class Trace(Work):
                     stored = EVENTS.values(event)
                     stored[_EVENT_SEQ] = last
                     new.append(stored)
-        yield from self._insert_rows(EVENTS, new)
-        return numbers
+        if len(new) < TOGETHER:  # most often, a few
+            if new:
+                yield Step(self.sql.add_event, new, many=True)
+        else:
+            yield from self._insert_rows(EVENTS, new)
+        if ended_turn is not None:
+            yield Step(self.sql.let_go, ended_turn)
+        replace = msgspec.structs.replace
+        return [replace(each, seq=numbers[each.session_id][each.id]) for each in events]
 
     def events(
         self, session_id: str, after: int = 0, limit: int = 1000, types: Sequence[str] = ()
@@ -258,7 +257,7 @@ class Requests(Trace, RequestStats, RequestCosts):
         """Stores finished requests and their events in the trace, all or none; requests that are
         stored already stay as they are."""
         if events:
-            yield from self._add_events(events)
+            yield from self.append_events(events)
         if not rows:
             return
         if self.sql.lock_trace:

@@ -209,6 +209,7 @@ class Statements(NamedTuple):
     lock_trace: str = "{lock_trace}"
     last_event: str = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = ?"
     events_there: str = "SELECT id, seq FROM events WHERE session_id = ? AND id >= ?"
+    add_event: str = EVENTS.insert()
     events: str = (
         f"SELECT {_EVENT} FROM events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT {{limit}}"
     )

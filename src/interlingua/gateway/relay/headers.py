@@ -48,8 +48,7 @@ def answer_headers(
         cost = outcome.cost
         for earlier in outcome.replaced:
             cost += earlier.outcome.cost or 0
-        text = str(cost)
-        out.append((b"x-interlingua-cost-usd", (f"{cost:f}" if "E" in text else text).encode()))
+        out.append((b"x-interlingua-cost-usd", f"{cost:f}".encode()))
     if outcome.cache is not None or outcome.compared is not None:
         out += _cache_header(outcome)
     if outcome.upstream_id is not None and _is_plain(outcome.upstream_id.encode()):
