@@ -62,6 +62,7 @@ ALPHABETS = (
 
 def test_long_texts_are_counted_as_if_they_were_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(1)
+    monkeypatch.setattr(features, "_BLOCK", 20)
     for _ in range(5000):
         alphabet = chance.choice(ALPHABETS)
         text = "".join(chance.choices(alphabet, k=chance.randrange(1, 70)))

@@ -126,6 +126,17 @@ def _without_odd(text: str) -> tuple[str, list[str]]:
     return ("", []) if any(blank in plain for blank in "\r\f\v") else (plain, odd)
 
 
+def _blocks(data: bytes) -> Iterator[bytes]:
+    """The text in parts that fit the processor's caches, if it has lines."""
+    start = 0
+    while len(data) - start > _BLOCK and (found := _LINE.search(data, start + _BLOCK)):
+        yield data[start : found.end()]
+        start = found.end()
+    yield data[start:]
+
+
+_BLOCK, _LINE = 32 * 1024, re.compile(rb"\n(?=[^\s\0])")
+"""Bytes that are counted together, and where a line begins that is neither empty nor indented."""
 _CLASSES = _table({ascii_lowercase: 1, ascii_uppercase: 2, punctuation: 4, "\n": 8, _BLANKS: 16})
 _NUMBERS = _table({digits: ord("d")}, ord(" "))
 _COUNTED = (ascii_letters + digits + punctuation + _BLANKS + "\n").encode()
@@ -180,7 +191,8 @@ class Pieces(msgspec.Struct):
         data = plain.encode("ascii")
         if not data or len(data.translate(None, _COUNTED)) > len(odd):
             return text
-        self._add_ascii(data)
+        for block in _blocks(data):
+            self._add_ascii(block)
         return " ".join(odd)
 
     def _add_ascii(self, data: bytes) -> None:
