@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr, replace
 
 from interlingua.adapt.facts import CACHE, Facts
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.registry import traits_of
 from interlingua.model.blocks import (
     Cache,
     DocumentBlock,
@@ -534,7 +535,7 @@ def last_markable(content: tuple[Any, ...], dialect: str) -> int | None:
 def refuses_mark(block: Any, dialect: str) -> bool:
     """Whether a breakpoint behind a block makes a request invalid: at Bedrock, Claude refuses it
     behind documents that are no PDF (strands-agents/harness-sdk#1966, read 2026-11)."""
-    if type(block) is not DocumentBlock or dialect != "bedrock":
+    if type(block) is not DocumentBlock or not traits_of(dialect).breakpoint_parts:
         return False
     return block.source.kind in ("text", "blocks") or block.media_type not in (None, _PDF)
 

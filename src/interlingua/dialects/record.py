@@ -178,6 +178,9 @@ class Traits(NamedTuple):
     """Sampling options are sent only to models that are known to accept them."""
     adaptive_thinking: bool = False
     """A model may be left to find its own budget for thinking."""
+    breakpoint_parts: bool = False
+    """A cache breakpoint is a part of its own behind another part: not inside a tool's result, and
+    not behind a document that is not a PDF."""
     effort_key_varies: bool = False
     """The place of the effort depends on the model."""
     code_calls: bool = False

@@ -249,7 +249,7 @@ def test_a_message_that_is_written_at_once(message: il.Message) -> None:
 
     def short(message: il.Message, recorder: LossRecorder) -> Any:
         writer = messages.ItemWriter(recorder)
-        writer.message(message)
+        writer.add(message)
         return writer.items
 
     assert said(short, message) == said(long, message)

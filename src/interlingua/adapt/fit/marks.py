@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from interlingua.adapt.caching import last_markable, lifetime, refuses_mark
 from interlingua.adapt.fit.fitter import Fitter
 from interlingua.adapt.fit.media import MEDIA
+from interlingua.dialects.registry import traits_of
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.losses import LossKind
 from interlingua.model.message import Message, Role
@@ -39,7 +40,7 @@ def fit_marks(fitter: Fitter) -> None:
         return
     if rules.whole is False and fitter.now("cache") is not None:
         _put_at_the_end(fitter)
-    if fitter.dialect == "bedrock":
+    if traits_of(fitter.dialect).breakpoint_parts:
         _put_behind_parts(fitter)
     marks = list(_marks(fitter))
     if len({id(each.value) for each in marks}) < len(marks):

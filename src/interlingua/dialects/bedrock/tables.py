@@ -44,6 +44,7 @@ TRAITS = Traits(
     changes=frozenset({"tools_added", "tools_removed"}),
     metadata="requestMetadata",
     framing="aws",
+    breakpoint_parts=True,
     effort_key_varies=True,
     paths={
         "request": "/model/{model}/converse",

@@ -212,9 +212,9 @@ class LossRecorder(msgspec.Struct, eq=False):
 
     def unwritten_raw(self, value: Value, raw: Raw, field: str = "raw") -> None:
         for dialect, rest in raw.items():
-            if len(rest) == 1 and "$form" in rest:
+            if dialect == self.dialect or not isinstance(rest, dict):
                 continue
-            if dialect != self.dialect and isinstance(rest, dict):
+            if len(rest) != 1 or "$form" not in rest:
                 plain = GROUPS.isdisjoint(rest)
                 for path, key in zip(rest, rest, strict=True) if plain else private_keys(rest):
                     if key != "$form":
