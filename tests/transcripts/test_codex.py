@@ -14,8 +14,8 @@ import interlingua as il
 from interlingua.dialects.openai_responses.messages import MODEL_MESSAGE, ItemReader
 from interlingua.model.message import Message, Role
 from interlingua.transcripts.codex.history import (
-    Result,
-    Said,
+    MessageItem,
+    ResultItem,
     UsualItem,
     quick_answer,
     quick_result,
@@ -51,10 +51,10 @@ def quickly(item: dict[str, Any]) -> Message | None:
         usual = msgspec.convert(item, UsualItem)
     except msgspec.ValidationError:
         return None
-    if isinstance(usual, Result):
+    if isinstance(usual, ResultItem):
         result = quick_result(usual)
         return Message.of_result(result) if result is not None else None
-    if isinstance(usual, Said) and usual.role == "user":
+    if isinstance(usual, MessageItem) and usual.role == "user":
         return quick_turn(usual)
     content = quick_answer([usual])
     return None if content is None else Message(Role.ASSISTANT, content, metadata=MODEL_MESSAGE)

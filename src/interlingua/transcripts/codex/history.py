@@ -65,7 +65,7 @@ class _Item(_Wire, kw_only=True):
     note: Any = msgspec.field(default=UNSET, name=_NOTE)
 
 
-class Said(_Item, tag="message", kw_only=True):
+class MessageItem(_Item, tag="message", kw_only=True):
     """A message of a person, the client or the model."""
 
     role: str
@@ -73,14 +73,14 @@ class Said(_Item, tag="message", kw_only=True):
     phase: str | UnsetType = UNSET
 
 
-class Result(_Item, tag="function_call_output", kw_only=True):
+class ResultItem(_Item, tag="function_call_output", kw_only=True):
     """The result of a function, as a text."""
 
     call_id: str
     output: str
 
 
-class Call(_Item, tag="function_call", kw_only=True):
+class CallItem(_Item, tag="function_call", kw_only=True):
     """A call of a function."""
 
     call_id: str
@@ -89,7 +89,7 @@ class Call(_Item, tag="function_call", kw_only=True):
     namespace: str | UnsetType = UNSET
 
 
-class Thought(_Item, tag="reasoning", kw_only=True):
+class ReasoningItem(_Item, tag="reasoning", kw_only=True):
     """Sealed reasoning."""
 
     id: str
@@ -98,10 +98,10 @@ class Thought(_Item, tag="reasoning", kw_only=True):
     content: UnsetType | None = UNSET
 
 
-UsualItem = Said | Result | Call | Thought
+UsualItem = MessageItem | ResultItem | CallItem | ReasoningItem
 
 
-def quick_turn(item: Said) -> Message | None:
+def quick_turn(item: MessageItem) -> Message | None:
     """A message of a person or the client: one text, or several."""
     role, rest = _ROLES.get(item.role), _rest(item)
     if role is None or rest is None or not item.content or _Output in map(type, item.content):
@@ -115,7 +115,7 @@ def quick_turn(item: Said) -> Message | None:
     return Message(role, blocks, metadata=MessageMetadata(provider_raw={DIALECT: rest}))
 
 
-def quick_result(item: Result) -> ToolResultBlock | None:
+def quick_result(item: ResultItem) -> ToolResultBlock | None:
     """The result of a function."""
     rest = _rest(item)
     if not item.output or not item.call_id or rest is None or item.output.startswith(ERROR_MARK):
@@ -138,7 +138,7 @@ def quick_answer(items: list[Any]) -> tuple[Block, ...] | None:
     return tuple(blocks)
 
 
-def _text_block(item: Said) -> Block | None:
+def _text_block(item: MessageItem) -> Block | None:
     rest = _rest(item)
     if item.role != "assistant" or len(item.content) != 1 or rest is None:
         return None
@@ -161,7 +161,7 @@ def _form(part: _Output) -> Item | None:
     return {} if part.logprobs is UNSET else _NO_PROBABILITIES
 
 
-def _call(item: Call) -> Block | None:
+def _call(item: CallItem) -> Block | None:
     text, rest = item.arguments, _rest(item)
     if not item.call_id or rest is None or not text or len(text) > _LONGEST:
         return None
@@ -180,7 +180,7 @@ def _call(item: Call) -> Block | None:
     return ToolUseBlock(item.call_id, item.name, arguments, written, raw=raw)
 
 
-def _thought(item: Thought) -> Block | None:
+def _thought(item: ReasoningItem) -> Block | None:
     """Reasoning with one part of a summary, or none."""
     parts, rest = item.summary, _rest(item)
     if rest is None or item.status is not UNSET or len(parts) > 1 or (parts and not parts[0].text):
@@ -209,9 +209,9 @@ def _spelled(item: _Item) -> Item:
 
 
 _MADE: dict[type, Callable[[Any], Block | None]] = {
-    Said: _text_block,
-    Call: _call,
-    Thought: _thought,
+    MessageItem: _text_block,
+    CallItem: _call,
+    ReasoningItem: _thought,
 }
 
 
@@ -311,11 +311,11 @@ class History:
         return not noted
 
     def _item(self, line: Line, item: Any) -> None:
-        if type(item) is Said and item.role != "assistant":
+        if type(item) is MessageItem and item.role != "assistant":
             self.end_answer()
             turn = quick_turn(item)
             self._read([line]) if turn is None else self._put_message([line], typed(turn))
-        elif type(item) is Result:
+        elif type(item) is ResultItem:
             self.end_answer()
             result = quick_result(item)
             if result is None:

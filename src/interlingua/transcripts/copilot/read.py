@@ -291,7 +291,7 @@ _Data = TypedDict("_Data", _data, total=False)  # type: ignore[misc]  # made of 
 _event = {**dict.fromkeys(("type", "id", "timestamp", "agentId", KEY), Any), "data": _Data}
 _Event = TypedDict("_Event", _event, total=False)  # type: ignore[misc]  # made of a list
 _decode = msgspec.json.Decoder(_Event).decode
-_HEARD = frozenset(
+_IN_HISTORY = frozenset(
     {
         *("system.message", "user.message", "assistant.message", "tool.execution_complete"),
         *("system.notification", "session.compaction_complete", "session.usage_record"),
@@ -299,8 +299,8 @@ _HEARD = frozenset(
     }
 )
 """The events that a history is made of."""
-_TAKEN = _HEARD | {"session.binary_asset", "subagent.started"}
-_ABOUT = frozenset({"session.start", "session.resume", "session.title_changed"})
+_USED = _IN_HISTORY | {"session.binary_asset", "subagent.started"}
+_OF_SESSION = frozenset({"session.start", "session.resume", "session.title_changed"})
 
 
 class History:
@@ -498,9 +498,9 @@ class _Session:
         self.own = History(report, self.assets)
         self.helpers: dict[str, History] = {}
         self.started: dict[str, dict[str, Any]] = {}
-        self.about = [line for line in lines if line.value["type"] in _ABOUT]
+        self.about = [line for line in lines if line.value["type"] in _OF_SESSION]
         for line in lines:
-            if line.value["type"] in _TAKEN:
+            if line.value["type"] in _USED:
                 self._take(line)
 
     def _take(self, line: Line) -> None:
