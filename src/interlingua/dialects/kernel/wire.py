@@ -36,27 +36,25 @@ class SpelledTexts:
     unchanged, these bytes are used again."""
 
     def __init__(self) -> None:
-        self.known: dict[int, tuple[str, msgspec.Raw]] = {}
-        """Each text and its JSON, by the text's identity."""
+        self.texts: list[str] = []
+        """The texts. They stay alive here, and so their identities do."""
+        self.known: dict[int, msgspec.Raw] = {}
+        """Their JSON, by their identities."""
         self.parts: list[Wire] = []
         """Parts of the wire whose `text` may be one of them."""
-
-    def add(self, text: str, data: msgspec.Raw) -> None:
-        self.known[id(text)] = text, data
 
     def encode(self, wire: Any) -> bytes:
         """The wire as JSON. Texts that are still in their parts are not encoded again: meanwhile
         their JSON is in the parts."""
-        known, replaced = self.known, []
+        known = self.known
+        parts = [part for part in self.parts if id(part.get("text")) in known]
+        texts = [part["text"] for part in parts]
         try:
-            for part in self.parts:
-                found = known.get(id(part.get("text")))
-                if found is not None:
-                    replaced.append((part, found[0]))
-                    part["text"] = found[1]
+            for part in parts:
+                part["text"] = known[id(part["text"])]
             return encode_quickly(wire)
         finally:
-            for part, text in replaced:
+            for part, text in zip(parts, texts, strict=True):
                 part["text"] = text
 
     def __repr__(self) -> str:

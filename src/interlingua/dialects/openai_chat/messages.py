@@ -757,7 +757,8 @@ def _read_result(wire: _Result, reader: _Reader, spelled: SpelledTexts) -> Messa
         return reader.read({"role": "tool", "tool_call_id": answered, "content": parsed})
     # escaped letters would be longer than the letters
     if len(text) >= _WORTHWHILE and not (text.isascii() or data.isascii()):
-        spelled.add(text, wire.content)
+        spelled.texts.append(text)
+        spelled.known[id(text)] = wire.content
     return _result(answered, text)
 
 
