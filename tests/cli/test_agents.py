@@ -10,7 +10,7 @@ import pytest
 
 from interlingua import config, transcripts
 from interlingua.model.message import Message
-from interlingua.transcripts.sessions import agents
+from interlingua.transcripts.sessions import Overviews, agents
 from tests.cli.homes import FLOUR, everything, other, settled
 from tests.cli.running import ok, on_terminal, run, told
 from tests.transcripts.made import session
@@ -63,7 +63,10 @@ def test_the_list_can_be_narrowed(agents_home: Path, options: tuple[str, ...]) -
     assert [row["format"] for row in rows] == ["codex"]
 
 
-def test_what_was_seen_of_a_file_is_kept_until_it_changes(agents_home: Path) -> None:
+def test_an_overview_is_cached_until_its_file_changes(
+    agents_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Overviews, "least", 0)  # small files are not cached
     before = told("transcripts", "list", "--home", agents_home)
     stored = list((config.cache_folder() / "transcripts").iterdir())
     assert len(stored) == 2
