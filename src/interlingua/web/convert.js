@@ -149,7 +149,7 @@ class Convert {
 
   soon() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.work(), PAUSE);
+    this.timer = setTimeout(() => this.element.isConnected && this.work(), PAUSE);
   }
 
   format() {

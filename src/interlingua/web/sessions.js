@@ -96,7 +96,7 @@ async function listing(element, signal) {
     const words = controls.q.value.trim().toLowerCase();
     for (const each of list.querySelectorAll("li")) each.hidden = !each.dataset.words.includes(words);
     clearTimeout(waiting);
-    waiting = setTimeout(() => load(false), PAUSE);
+    waiting = setTimeout(() => signal.aborted || load(false), PAUSE);
   };
   for (const control of Object.values(controls)) control.addEventListener("input", soon);
   rest.addEventListener("click", () => load(true));

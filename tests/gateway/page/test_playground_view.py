@@ -81,5 +81,7 @@ def test_the_last_turn_of_a_session_is_tried_on_other_models(page: Any, place: P
     page.get_by_role("list", name="Sessions").get_by_role("link").click()
     page.get_by_role("link", name="Try on other models").click()
     expect(page.get_by_text("The prompt follows 1 message of")).to_be_visible()
+    page.wait_for_timeout(500)  # longer than a search waits for the next letter
+    assert "q=" not in page.url, "what was typed in the last view"
     page.get_by_role("button", name="Run").click()
     expect(page.locator(".answers > section").first.locator("dl")).to_contain_text("Tokens")
