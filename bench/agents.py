@@ -108,8 +108,8 @@ def _codex_turn(turn: int, thread: str) -> Iterator[tuple[str, dict[str, Any]]]:
     passed = {"turn_id": f"turn_{turn}", "content_item_kinds": ["user.text"]}
     note = {"internal_chat_message_metadata_passthrough": passed}
     text = f"Turn {turn}. {PROSE * 3}"
-    prompt = {"type": "message", "role": "user", "id": f"msg_u{turn}"}
-    prompt["content"] = [{"type": "input_text", "text": text}]  # type: ignore[assignment]
+    content = [{"type": "input_text", "text": text}]
+    prompt = {"type": "message", "role": "user", "id": f"msg_u{turn}", "content": content}
     yield "response_item", {**prompt, **note}
     yield "event_msg", {"type": "item_completed", "item": {"type": "UserMessage", "text": text}}
     summary = [{"type": "summary_text", "text": PROSE * 2}]
@@ -123,8 +123,8 @@ def _codex_turn(turn: int, thread: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "response_item", {**output, **note}
     shown = {"type": "CommandExecution", "aggregated_output": OUTPUT * 40, "exit_code": 0}
     yield "event_msg", {"type": "item_completed", "thread_id": thread, "item": shown}
-    answer = {"type": "message", "role": "assistant", "id": f"msg_a{turn}"}
-    answer["content"] = [{"type": "output_text", "text": PROSE * 6}]  # type: ignore[assignment]
+    written = [{"type": "output_text", "text": PROSE * 6}]
+    answer = {"type": "message", "role": "assistant", "id": f"msg_a{turn}", "content": written}
     yield "response_item", {**answer, **note}
     yield "token_usage_record", _codex_usage(turn, thread, "b")
     yield "event_msg", {"type": "token_count", "info": {"last_token_usage": {"input_tokens": 9}}}
@@ -155,8 +155,9 @@ def _pi_step(turn: int, step: int) -> dict[str, Any]:
         content = [{"type": "text", "text": f"Turn {turn}. {PROSE * 3}"}]
         return {"role": "user", "content": content, "timestamp": 1772366400000}
     if step == 2:
-        fields = {"role": "toolResult", "toolCallId": f"toolu_{turn}", "toolName": "bash"}
-        fields["content"] = [{"type": "text", "text": OUTPUT * 40}]  # type: ignore[assignment]
+        output = [{"type": "text", "text": OUTPUT * 40}]
+        fields: dict[str, Any] = {"role": "toolResult", "toolCallId": f"toolu_{turn}"}
+        fields |= {"toolName": "bash", "content": output}
         return {**fields, "details": {"exitCode": 0}, "isError": False, "timestamp": 1772366400000}
     blocks: list[dict[str, Any]] = [{"type": "text", "text": PROSE * 6}]
     if step == 1:
@@ -216,8 +217,8 @@ def _copilot_turn(turn: int) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "user.message", {**prompt, "delivery": "idle", **interaction, "turnId": "0"}
     if turn == 0:
         yield "system.message", {"role": "system", "content": PROSE * 100, **interaction}
-    call = {"toolCallId": f"toolu_{turn}", "name": "bash"}
-    call["arguments"] = {"command": "grep -rn LIMIT src", "description": "Look for limits"}  # type: ignore[assignment]
+    arguments = {"command": "grep -rn LIMIT src", "description": "Look for limits"}
+    call = {"toolCallId": f"toolu_{turn}", "name": "bash", "arguments": arguments}
     asked = {**call, "type": "function", "intentionSummary": "Look", "toolTitle": "Running command"}
     thought = {"type": "thinking", "thinking": PROSE * 4, "signature": SIGNATURE}
     reasoned = {"reasoningOpaque": SIGNATURE, "reasoningText": PROSE * 4}
@@ -268,13 +269,14 @@ def _opencode_turn(turn: int, session: str) -> Iterator[dict[str, Any]]:
     yield _opencode_message(f"{turn:06}a", session, prompt, [text])
     tokens = {"total": 40_502, "input": 12, "output": 180, "reasoning": 0}
     used = {"tokens": {**tokens, "cache": {"write": 310, "read": 40_000 + turn}}, "cost": 0.01473}
-    about = {"modelID": "claude-sonnet-4-6", "providerID": "anthropic", "parentID": "msg_"}
-    about |= {"role": "assistant", "mode": "build", "path": {"cwd": FOLDER, "root": "/"}, **used}  # type: ignore[dict-item]
+    about: dict[str, Any] = {"modelID": "claude-sonnet-4-6", "providerID": "anthropic"}
+    about |= {"parentID": "msg_", "role": "assistant", "mode": "build"}
+    about |= {"path": {"cwd": FOLDER, "root": "/"}, **used}
     answer = {**about, "time": {"created": 1772366400000, "completed": 1772366400000}}
     sealed = {"time": time, "metadata": {"anthropic": {"signature": SIGNATURE}}}
     shown = {"output": OUTPUT * 40, "exit": 0, "truncated": False}
-    state = {"status": "completed", "input": {"command": "grep -rn LIMIT src"}}
-    state |= {"output": OUTPUT * 40, "metadata": shown, "title": "grep", "time": time}  # type: ignore[dict-item]
+    state: dict[str, Any] = {"status": "completed", "input": {"command": "grep -rn LIMIT src"}}
+    state |= {"output": OUTPUT * 40, "metadata": shown, "title": "grep", "time": time}
     call = {"type": "tool", "tool": "bash", "callID": f"toolu_{turn}", "state": state}
     thought = {"type": "reasoning", "text": PROSE * 4, **sealed}
     said = {"type": "text", "text": PROSE * 6, "time": time}

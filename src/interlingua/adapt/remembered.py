@@ -47,7 +47,7 @@ class LoggingRecorder(LossRecorder):
     """A recorder that also logs its calls, to replay them."""
 
     log: list[tuple[Any, ...]] | None = None
-    """The calls: what they do, their arguments, and the path of the value that they report."""
+    """The logged calls: the method, its arguments, and the path of the reported value."""
     _path: tuple[str, Message | None] | None = None
     _is_replay: bool = False
 
@@ -71,8 +71,8 @@ class LoggingRecorder(LossRecorder):
             self.log.append((call, args, named, self._path))
 
     def replay(self, log: list[tuple[Any, ...]], in_place: bool) -> None:
-        """Repeats calls of the request before. Paths are looked for again unless all values are
-        `in_place`: where they were then."""
+        """Repeats logged calls of the previous request. Their paths are reused if all values are
+        where they were then (`in_place`), and found again otherwise."""
         self._is_replay = in_place
         for call, args, named, path in log:
             self._path = path

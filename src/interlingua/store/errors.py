@@ -2,7 +2,7 @@
 
     InterlinguaError
     └── StoreError           the store cannot do what was asked; `reason` says why in one word
-        ├── BusyError        somebody else holds the store for longer than we wait; try again
+        ├── BusyError        another process holds the store for longer than we wait; try again
         ├── NotFoundError    no such session or message
         ├── ConflictError    an id that is taken, or a session that others have appended to
         │   └── ReusedIdError    an id under which another message was sent

@@ -16,8 +16,9 @@ _FEW = 4
 
 
 def mapped(dataset: ray.data.Dataset, convert: Convert, **options: Any) -> ray.data.Dataset:
-    """Each batch converted, where it lies; `concurrency`, `num_cpus` and so on are Ray's own. With
-    few processors none is set aside for other steps of this dataset: of two, one would be left."""
+    """Converts each batch on the node that has it; `concurrency`, `num_cpus` and other options are
+    Ray's. On a small cluster, Ray's reservation of half of the processors for other steps is
+    switched off for this dataset, because it would leave one of two."""
     made = dataset.map_batches(convert.__call__, batch_format="pyarrow", **options)
     if ray.cluster_resources().get("CPU", 0) <= _FEW:
         made.context.op_resource_reservation_enabled = False

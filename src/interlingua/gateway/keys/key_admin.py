@@ -45,7 +45,7 @@ class TermsError(InterlinguaError):
 
 
 class TakenError(TermsError):
-    """A unique value belongs to somebody else."""
+    """A unique value is already used by another owner."""
 
 
 class NewKey(NamedTuple):
